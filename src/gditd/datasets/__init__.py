@@ -1,0 +1,6 @@
+"""The public tables of the paper, and two more, read from their publishers' original files."""
+
+from gditd.datasets.base import Dataset, DatasetError
+from gditd.datasets.registry import dataset_names, load_dataset
+
+__all__ = ["Dataset", "DatasetError", "dataset_names", "load_dataset"]

@@ -1,0 +1,60 @@
+"""Mahalanobis distance to the class means of the embedding."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.covariance import ledoit_wolf
+from torch import Tensor
+
+from gditd.detectors.base import FloatArray
+from gditd.detectors.softmax_network import SoftmaxNetwork
+from gditd.model_file import Tensors
+
+
+class Mahalanobis(SoftmaxNetwork):
+    """Distance to the nearest class mean under one tied covariance (Lee et al. 2018) of the embedding.
+
+    Means and covariance are computed in float64 and the covariance is shrunk (Ledoit and Wolf 2004): an embedding
+    often has directions without any spread, and their plain inverse would be noise.
+    """
+
+    means_: Tensor  # (members, classes, d), float64
+    whitening_: Tensor  # (members, d, d): |(f - mu) @ whitening| is the Mahalanobis distance
+
+    def ood_score(self, X: ArrayLike) -> FloatArray:
+        """Squared distance to the nearest class mean, averaged over members."""
+        return self._apply(X, lambda embedding, _: self._distances(embedding).amin(-1).mean(0))
+
+    def _distances(self, embedding: Tensor) -> Tensor:
+        """Squared Mahalanobis distances (members, n, classes)."""
+        white = embedding.double() @ self.whitening_
+        centers = self.means_ @ self.whitening_
+        return torch.cdist(white, centers).square()
+
+    def _after_training(self, x: Tensor, codes: NDArray[np.int64], n_classes: int) -> None:
+        embeddings = self.cohort_.apply(x, lambda embedding, _: embedding.double().transpose(0, 1))
+        members = [class_gaussians(e.numpy(), codes, n_classes) for e in embeddings.unbind(1)]
+        self.means_ = torch.stack([means for means, _ in members]).to(self.cohort_.device)
+        self.whitening_ = torch.stack([whitening for _, whitening in members]).to(self.cohort_.device)
+
+    def _tensors(self) -> Tensors:
+        return super()._tensors() | {"means": self.means_, "whitening": self.whitening_}
+
+    def _restore(self, tensors: Tensors) -> None:
+        super()._restore(tensors)
+        self.means_, self.whitening_ = (
+            torch.as_tensor(tensors["means"]),
+            torch.as_tensor(tensors["whitening"]),
+        )
+
+
+def class_gaussians(embedding: FloatArray, codes: NDArray[np.int64], n_classes: int) -> tuple[Tensor, Tensor]:
+    """Class means (classes, d) and a whitening matrix (d, d) of the shrunk tied covariance."""
+    means = np.stack([embedding[codes == c].mean(axis=0) for c in range(n_classes)])
+    covariance, _ = ledoit_wolf(embedding - means[codes], assume_centered=True)
+    values, vectors = np.linalg.eigh(covariance)
+    floor = max(values.max() * 1e-12, np.finfo(np.float64).tiny)
+    whitening = vectors / np.sqrt(np.maximum(values, floor))
+    return torch.from_numpy(means), torch.from_numpy(whitening)

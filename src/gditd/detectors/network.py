@@ -1,0 +1,183 @@
+"""What detectors built on a neural network share: scaling, a cohort, and its settings."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from torch import Tensor, nn
+
+from gditd.detectors.base import Detector, FloatArray
+from gditd.model_file import ModelFileError, Tensors
+from gditd.nn import MLP, ResidualMLP
+from gditd.training import Cohort, DescentSettings, Member
+from gditd.training.cohort import Backbone
+from gditd.training.descent import ProgressCallback
+from gditd.training.objectives import Loss
+
+BACKBONES: dict[str, Backbone] = {"mlp": MLP, "residual": ResidualMLP}
+
+# Scaled values are cut off here, so that no row, however extreme, overflows float32 inside the network.
+LARGEST_INPUT = 1e6
+
+
+class NetworkDetector(Detector):
+    """A detector on the embedding of a cohort of networks; the defaults are the paper's.
+
+    Parameters
+    ----------
+    backbone : "mlp", "residual", or a callable n_features -> nn.Module whose output is the embedding.
+    n_members : networks trained together, each from its own seed; their scores are averaged.
+    max_epochs, batch_size, learning_rate : of Adam.
+    validation_fraction : share of the training rows set aside for early stopping; 0 trains for all epochs.
+    patience : epochs without a better loss on those rows before a member stops.
+    device : "auto" (a GPU if there is one), "cpu", "cuda", ...
+    progress : called with a :class:`gditd.training.Progress` after each epoch.
+    random_state : int, RandomState or None; the same int gives the same bits on a CPU.
+    """
+
+    cohort_: Cohort
+    mean_: FloatArray
+    scale_: FloatArray
+
+    block_descent = False  # detectors whose head has centres and radii alternate between head and network
+
+    def __init__(
+        self,
+        *,
+        backbone: str | Backbone = "mlp",
+        n_members: int = 1,
+        max_epochs: int = 100,
+        batch_size: int = 200,
+        learning_rate: float = 1e-3,
+        validation_fraction: float = 0.0,
+        patience: int = 10,
+        device: str = "auto",
+        progress: ProgressCallback | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.backbone = backbone
+        self.n_members = n_members
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.device = device
+        self.progress = progress
+        self.random_state = random_state
+
+    @abstractmethod
+    def _head(self, dim: int, n_classes: int) -> nn.Module:
+        """Make a head for embeddings of width `dim`."""
+
+    @abstractmethod
+    def _loss(self) -> Loss:
+        """Make the loss on the head's output."""
+
+    def _learn(self, X: FloatArray, codes: NDArray[np.int64], n_classes: int) -> None:
+        if self.n_members < 1:
+            raise ValueError(f"n_members must be at least 1, got {self.n_members}")
+        settings = self._settings()
+        mean, scale = column_scales(X)
+        x = scaled(X, mean, scale)
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_members)
+        cohort = Cohort.fit(
+            x,
+            torch.as_tensor(codes),
+            [Member(np.arange(len(x)), int(seed)) for seed in seeds],
+            backbone=resolve_backbone(self.backbone),
+            head=lambda dim: self._head(dim, n_classes),
+            loss=self._loss(),
+            n_classes=n_classes,
+            settings=settings,
+            callback=self.progress,
+            device=resolve_device(self.device),
+        )
+        # Only now: an interrupted fit leaves the estimator as it was.
+        self.mean_, self.scale_, self.cohort_ = mean, scale, cohort
+        self._after_training(x, codes, n_classes)
+
+    def _after_training(self, x: Tensor, codes: NDArray[np.int64], n_classes: int) -> None:
+        """Learn from the trained cohort and the scaled training rows; nothing by default."""
+
+    def _settings(self) -> DescentSettings:
+        return DescentSettings(
+            max_epochs=self.max_epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            block_descent=self.block_descent,
+            validation_fraction=self.validation_fraction,
+            patience=self.patience,
+        )
+
+    def _apply(self, X: ArrayLike, summarise: Callable[[Tensor, Any], Tensor]) -> FloatArray:
+        """Check and scale rows, then summarise what the cohort says of them."""
+        rows = self._check_rows(X)
+        summary: FloatArray = self.cohort_.apply(scaled(rows, self.mean_, self.scale_), summarise).float().numpy()
+        return summary
+
+    def _tensors(self) -> Tensors:
+        tensors: Tensors = {"mean": self.mean_, "scale": self.scale_}
+        tensors |= {f"network.{name}": value for name, value in self.cohort_.network.items()}
+        tensors |= {f"head.{name}": value for name, value in self.cohort_.head.items()}
+        return tensors
+
+    def _restore(self, tensors: Tensors) -> None:
+        self.mean_, self.scale_ = np.asarray(tensors["mean"]), np.asarray(tensors["scale"])
+        if self.mean_.shape != (self.n_features_in_,) or self.scale_.shape != (self.n_features_in_,):
+            raise ModelFileError("its scaling does not fit its number of columns")
+        self.cohort_ = Cohort.restore(
+            part_of(tensors, "network."),
+            part_of(tensors, "head."),
+            n_features=self.n_features_in_,
+            backbone=resolve_backbone(self.backbone),
+            head_factory=lambda dim: self._head(dim, len(self.classes_)),
+            loss=self._loss(),
+        )
+
+
+def column_scales(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of each column in float64; a constant column gets scale 1."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    scale = X.std(axis=0, dtype=np.float64)
+    # A spread within the rounding of the mean is no spread.
+    constant = scale <= 10 * np.finfo(np.float64).eps * np.abs(mean)
+    return mean, np.where(constant, 1.0, scale)
+
+
+def scaled(X: FloatArray, mean: FloatArray, scale: FloatArray) -> Tensor:
+    """Z-scores as float32, cut off at a size no real value has."""
+    z = np.clip((X - mean) / scale, -LARGEST_INPUT, LARGEST_INPUT)
+    return torch.from_numpy(z.astype(np.float32))
+
+
+def resolve_backbone(backbone: str | Backbone) -> Backbone:
+    """Turn the `backbone` setting into a callable n_features -> nn.Module."""
+    if callable(backbone):
+        return backbone
+    if backbone not in BACKBONES:
+        names = ", ".join(f'"{name}"' for name in BACKBONES)
+        raise ValueError(f"backbone must be {names} or a callable n_features -> nn.Module, got {backbone!r}")
+    return BACKBONES[backbone]
+
+
+def resolve_device(device: str) -> torch.device:
+    """Turn the `device` setting into a torch device."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(device)
+
+
+def part_of(tensors: Tensors, prefix: str) -> dict[str, Tensor]:
+    """Take the tensors whose name starts with a prefix, without it."""
+    return {
+        name.removeprefix(prefix): torch.as_tensor(value)
+        for name, value in tensors.items()
+        if name.startswith(prefix)
+    }

@@ -1,0 +1,106 @@
+"""Networks that turn an encoded row into an embedding.
+
+Their layers work on plain parameters (2-D weights) and on the stacked parameters of many members (3-D weights)
+alike, so a cohort runs them as one program. `stackable = True` tells it so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+
+class StackableLinear(nn.Module):
+    """A linear layer that may carry a leading member dimension. (..., batch, in) -> (..., batch, out).
+
+    The weight has shape (in, out), or (members, in, out) when stacked: this way round its gradient comes out of
+    the matrix product contiguous, and the optimiser need not copy it.
+    """
+
+    def __init__(self, n_in: int, n_out: int) -> None:
+        super().__init__()
+        bound = n_in**-0.5  # as torch.nn.Linear draws its first weights
+        self.weight = nn.Parameter(torch.empty(n_in, n_out).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(n_out).uniform_(-bound, bound))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply one layer, or one per member in a single batched product."""
+        if self.weight.ndim == 2:
+            return x @ self.weight + self.bias
+        return torch.baddbmm(self.bias.unsqueeze(1), x, self.weight)
+
+    def extra_repr(self) -> str:
+        """Show the sizes in the module's repr."""
+        return f"n_in={self.weight.shape[-2]}, n_out={self.weight.shape[-1]}"
+
+
+class StackableLayerNorm(nn.LayerNorm):
+    """Layer normalisation over the last dimension whose scale and shift may carry a member dimension."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise, then scale and shift."""
+        if self.weight.ndim == 1:
+            return super().forward(x)
+        normalised = nn.functional.layer_norm(x, self.normalized_shape, eps=self.eps)
+        return torch.addcmul(self.bias.unsqueeze(1), normalised, self.weight.unsqueeze(1))
+
+
+class MLP(nn.Module):
+    """The paper's network: linear layers with ReLU between them and a linear last one. (batch, f) -> (batch, d)."""
+
+    stackable: ClassVar[bool] = True
+
+    def __init__(self, n_features: int, *, widths: Sequence[int] = (128, 128, 128)) -> None:
+        super().__init__()
+        if n_features < 1 or not widths or min(widths) < 1:
+            raise ValueError(f"n_features and every width must be at least 1, got {n_features} and {tuple(widths)}")
+        sizes = [n_features, *widths]
+        self.layers = nn.ModuleList(StackableLinear(a, b) for a, b in pairwise(sizes))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Embed a batch."""
+        for layer in self.layers[:-1]:
+            x = layer(x).relu_()
+        embedding: Tensor = self.layers[-1](x)
+        return embedding
+
+
+class ResidualMLP(nn.Module):
+    """A linear stem and residual blocks: x + W2 relu(W1 norm(x)). (batch, f) -> (batch, width)."""
+
+    stackable: ClassVar[bool] = True
+
+    def __init__(self, n_features: int, *, width: int = 128, n_blocks: int = 2) -> None:
+        super().__init__()
+        if min(n_features, width, n_blocks) < 1:
+            raise ValueError(
+                f"n_features, width and n_blocks must be at least 1, got {n_features}, {width} and {n_blocks}"
+            )
+        self.stem = StackableLinear(n_features, width)
+        self.blocks = nn.ModuleList(ResidualBlock(width) for _ in range(n_blocks))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Embed a batch."""
+        x = self.stem(x)
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+class ResidualBlock(nn.Module):
+    """x + W2 relu(W1 norm(x)); the shape stays."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = StackableLayerNorm(width)
+        self.expand = StackableLinear(width, width)
+        self.contract = StackableLinear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add what the block found to what came in."""
+        found: Tensor = self.contract(self.expand(self.norm(x)).relu_())
+        return x + found

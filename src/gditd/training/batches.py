@@ -1,0 +1,88 @@
+"""Which rows a member sees, and in which order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+LARGEST_STOPPING_SET = 5_000
+
+
+@dataclass(frozen=True)
+class Member:
+    """One network of a cohort: the rows it learns from, its seed, and the columns it sees (None: all)."""
+
+    rows: np.ndarray
+    seed: int
+    columns: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Row numbers (batch,), of which the first `n_real` count; the rest is padding that repeats a real row."""
+
+    index: Tensor
+    n_real: int
+
+
+class BatchStream:
+    """A member's endless stream of shuffled batches; it depends on the member's own rows and seed alone.
+
+    An epoch visits every row once. Its last batch may be short; it is padded to the full size so that members
+    with different numbers of rows can be stacked.
+    """
+
+    def __init__(self, rows: Tensor, *, batch_size: int, padded_size: int, generator: torch.Generator) -> None:
+        self.rows = rows
+        self.batch_size = batch_size
+        self.padded_size = padded_size
+        self.generator = generator
+        self.steps_per_epoch = -(-len(rows) // batch_size)
+        self._step = 0
+
+    def next(self) -> Batch:
+        """Return the next batch, shuffling anew at the start of an epoch."""
+        if self._step == 0:
+            self._order = self.rows[torch.randperm(len(self.rows), generator=self.generator)]
+        start = self._step * self.batch_size
+        self._step = (self._step + 1) % self.steps_per_epoch
+        return padded(self._order[start : start + self.batch_size], self.padded_size)
+
+
+def padded(index: Tensor, size: int) -> Batch:
+    """Fill up row numbers to a size by repeating the first one."""
+    missing = size - len(index)
+    filled = index if missing == 0 else torch.cat([index, index[:1].expand(missing)])
+    return Batch(filled, len(index))
+
+
+def stack_batches(batches: list[Batch]) -> tuple[Tensor, Tensor | None]:
+    """Row numbers (members, batch) and a 0/1 mask of the same shape, or None if no row is padding."""
+    index = torch.stack([batch.index for batch in batches])
+    size = index.shape[1]
+    if all(batch.n_real == size for batch in batches):
+        return index, None
+    n_real = torch.tensor([batch.n_real for batch in batches])
+    return index, (torch.arange(size) < n_real.unsqueeze(1)).to(torch.get_default_dtype())
+
+
+def split_for_stopping(
+    rows: Tensor, y: Tensor, *, fraction: float, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Set a share of each class's rows aside for early stopping: (training rows, stopping rows).
+
+    A class gives rows away only while at least four of five stay for training, so rare classes of fewer than
+    five rows keep them all; beyond LARGEST_STOPPING_SET rows more would only cost time.
+    """
+    fraction = min(fraction, LARGEST_STOPPING_SET / max(len(rows), 1))
+    shuffled = rows[torch.randperm(len(rows), generator=generator)]
+    labels = y[shuffled]
+    aside = torch.zeros(len(rows), dtype=torch.bool)
+    for label in torch.unique(labels):
+        own = torch.nonzero(labels == label).squeeze(1)
+        n_aside = min(round(fraction * len(own)), len(own) // 5)
+        aside[own[:n_aside]] = True
+    return shuffled[~aside], shuffled[aside]

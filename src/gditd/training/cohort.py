@@ -1,0 +1,227 @@
+"""A cohort: many members of one architecture, trained and run together.
+
+It is the one mechanism behind ensembles, cross-validation folds, cross-conformal calibration and leaving classes
+out: each of these is a list of members with their own rows, seeds and columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from gditd.training.batches import Member
+from gditd.training.descent import (
+    CHUNK_ROWS,
+    Descent,
+    DescentSettings,
+    EpochRecord,
+    ProgressCallback,
+    TrainingTable,
+    select_columns,
+)
+from gditd.training.objectives import Loss
+from gditd.training.programs import choose_program, named_tensors, stack_tensors
+from gditd.training.stack import Architecture
+from gditd.training.threads import one_thread
+
+Backbone = Callable[[int], nn.Module]
+Head = Callable[[int], nn.Module]
+
+
+@dataclass
+class Cohort:
+    """Trained members: their architecture and their tensors stacked to (members, ...)."""
+
+    architecture: Architecture
+    network: dict[str, Tensor]
+    head: dict[str, Tensor]
+    columns: Tensor | None = None
+    history: list[EpochRecord] = field(default_factory=list)
+
+    @property
+    def n_members(self) -> int:
+        """The number of members."""
+        return len(next(iter(self.head.values())))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors live."""
+        return next(iter(self.head.values())).device
+
+    def apply(self, x: Tensor, summarise: Callable[[Tensor, object], Tensor]) -> Tensor:
+        """Run all members over rows (n, features), a chunk at a time, and join what `summarise` makes of each.
+
+        `summarise` gets embeddings (members, chunk, d) and the head's output for them, and returns a tensor whose
+        first dimension is the chunk's rows.
+        """
+        self.architecture.train(False)
+        with one_thread(), torch.no_grad():
+            chunks = [
+                summarise(embedding, self.describe(embedding)).cpu()
+                for embedding in map(self.embed, torch.split(x, CHUNK_ROWS))
+            ]
+        return torch.cat(chunks)
+
+    def embed(self, x: Tensor) -> Tensor:
+        """Embed a batch of rows (n, features) with every member: (members, n, d)."""
+        inputs = x.to(self.device).unsqueeze(0).expand(self.n_members, -1, -1)
+        if self.columns is not None:
+            inputs = select_columns(inputs, self.columns)
+        program = self.architecture.program
+        if not program.one_by_one:
+            return program(self.network, inputs)
+        members = [
+            program({name: value[m : m + 1] for name, value in self.network.items()}, inputs[m : m + 1])
+            for m in range(self.n_members)
+        ]
+        return torch.cat(members)
+
+    def describe(self, embedding: Tensor) -> object:
+        """Return the head's output for embeddings (members, n, d), computed in float64.
+
+        It is a small part of the work, and distances to centres are differences of larger numbers: in float32 they
+        would depend visibly on how rows are grouped into batches.
+        """
+        head = {name: value.double() for name, value in self.head.items()}
+        output: object = functional_call(self.architecture.head, head, (embedding.double(),))
+        return output
+
+    @classmethod
+    def fit(
+        cls,
+        x: Tensor,
+        y: Tensor,
+        members: Sequence[Member],
+        *,
+        backbone: Backbone,
+        head: Head,
+        loss: Loss,
+        n_classes: int,
+        settings: DescentSettings | None = None,
+        callback: ProgressCallback | None = None,
+        device: torch.device | str = "cpu",
+    ) -> Cohort:
+        """Train members on rows x (n, features) with labels y (n,) in 0 .. n_classes - 1.
+
+        `backbone` makes a network for a number of features, `head` a head for an embedding width. Labels of rows
+        that a member does not own may be anything in range: it never sees them.
+        """
+        members = list(members)
+        table = TrainingTable(x.to(device), y.to(device), n_classes, stacked_columns(members, x.shape[1], device))
+        with one_thread(), torch.random.fork_rng(devices=[]):
+            n_inputs = x.shape[1] if table.columns is None else table.columns.shape[1]
+            architecture, network, head_tensors = build(
+                members, n_inputs, backbone=backbone, head=head, loss=loss, device=device
+            )
+            torch.manual_seed(members[0].seed)
+            descent = Descent(architecture, table, settings or DescentSettings(), callback)
+            network, head_tensors = train(descent, members, network, head_tensors)
+        architecture.train(False)
+        return cls(architecture, network, head_tensors, table.columns, descent.history)
+
+    @classmethod
+    def restore(
+        cls,
+        network: dict[str, Tensor],
+        head: dict[str, Tensor],
+        *,
+        n_features: int,
+        backbone: Backbone,
+        head_factory: Head,
+        loss: Loss,
+    ) -> Cohort:
+        """Put stacked tensors back into the architecture they came from; ValueError where they do not fit."""
+        architecture, *templates = build(
+            [Member(np.arange(0), 0)], n_features, backbone=backbone, head=head_factory, loss=loss, device="cpu"
+        )
+        for tensors, template in zip((network, head), templates, strict=True):
+            refuse_misfits(tensors, template)
+        architecture.train(False)
+        return cls(architecture, network, head)
+
+
+def refuse_misfits(tensors: dict[str, Tensor], template: dict[str, Tensor]) -> None:
+    """Check that stacked tensors have the names, types and member shapes of a template."""
+    if set(tensors) != set(template):
+        odd = sorted(set(tensors) ^ set(template))
+        raise ValueError(f"the tensors do not fit the network: {odd[0]!r} is missing or unknown")
+    for name, value in tensors.items():
+        if value.shape[1:] != template[name].shape[1:] or value.dtype != template[name].dtype or not len(value):
+            raise ValueError(
+                f"tensor {name!r} does not fit the network: {value.dtype} {tuple(value.shape)} against "
+                f"{template[name].dtype} {tuple(template[name].shape)} for one member"
+            )
+
+
+def train(
+    descent: Descent, members: list[Member], network: dict[str, Tensor], head: dict[str, Tensor]
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Train the members as one stack, or each as a stack of its own where the network asks for it."""
+    if not descent.architecture.program.one_by_one:
+        return descent.run(members, network, head)
+    columns = descent.table.columns
+    trained = []
+    for m, member in enumerate(members):
+        descent.table.columns = None if columns is None else columns[m : m + 1]
+        first_record = len(descent.history)
+        tensors = ({name: value[m : m + 1] for name, value in part.items()} for part in (network, head))
+        trained.append(descent.run([member], *tensors))
+        descent.history[first_record:] = [
+            EpochRecord(m, r.epoch, r.training_loss, r.stopping_loss) for r in descent.history[first_record:]
+        ]
+    descent.table.columns = columns
+    networks, heads = zip(*trained, strict=True)
+    return join(networks), join(heads)
+
+
+def join(parts: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """Concatenate stacked tensors of the same name along the member dimension."""
+    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+
+
+def build(
+    members: list[Member],
+    n_inputs: int,
+    *,
+    backbone: Backbone,
+    head: Head,
+    loss: Loss,
+    device: torch.device | str,
+) -> tuple[Architecture, dict[str, Tensor], dict[str, Tensor]]:
+    """Make the architecture and every member's own first parameters, drawn from its seed."""
+    networks, heads = [], []
+    for member in members:
+        torch.manual_seed(member.seed)
+        network = backbone(n_inputs).to(device)
+        head_module = head(embedding_width(network, n_inputs, device)).to(device)
+        networks.append(named_tensors(network))
+        heads.append(named_tensors(head_module))
+    architecture = Architecture(choose_program(network, n_inputs), network, head_module, loss)
+    return architecture, stack_tensors(networks), stack_tensors(heads)
+
+
+def embedding_width(network: nn.Module, n_inputs: int, device: torch.device | str) -> int:
+    """Find a network's embedding width by asking it for two rows."""
+    network.eval()
+    with torch.no_grad():
+        out = network(torch.zeros(2, n_inputs, device=device))
+    if not isinstance(out, Tensor) or out.ndim != 2 or len(out) != 2:
+        found = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+        raise ValueError(f"a backbone must map (batch, {n_inputs}) to (batch, width); for 2 rows it gave {found}")
+    return out.shape[1]
+
+
+def stacked_columns(members: list[Member], n_features: int, device: torch.device | str) -> Tensor | None:
+    """Column numbers (members, f), or None if every member sees all columns."""
+    if all(member.columns is None for member in members):
+        return None
+    everything = np.arange(n_features)
+    columns = [everything if member.columns is None else member.columns for member in members]
+    if len({len(own) for own in columns}) > 1:
+        raise ValueError("members of one cohort must see the same number of columns; train the others apart")
+    return torch.as_tensor(np.stack(columns), dtype=torch.int64, device=device)

@@ -1,0 +1,258 @@
+"""Training a stack of members to the end: batches, early stopping, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from gditd.training.batches import BatchStream, Member, padded, split_for_stopping, stack_batches
+from gditd.training.stack import Architecture, Stack
+
+# Embeddings are computed this many rows at a time: larger chunks fall out of the processor's cache.
+CHUNK_ROWS = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescentSettings:
+    """How to descend; the defaults are the paper's."""
+
+    max_epochs: int = 100
+    batch_size: int = 200
+    learning_rate: float = 1e-3
+    block_descent: bool = True
+    """Alternate between head and network as the paper does; False: one optimiser step on both at once."""
+    validation_fraction: float = 0.0
+    """Share of the training rows set aside for early stopping; 0: no early stopping."""
+    patience: int = 10
+    """Epochs without a better loss on those rows after which a member stops."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot work, by name."""
+        for name in ("max_epochs", "batch_size", "patience"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.learning_rate <= 0:
+            raise ValueError(f"learning_rate must be above 0, got {self.learning_rate}")
+        if not 0 <= self.validation_fraction < 1:
+            raise ValueError(f"validation_fraction must be in [0, 1), got {self.validation_fraction}")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far training is, reported each time the slowest member ends an epoch."""
+
+    epoch: int
+    max_epochs: int
+    members_training: int
+    training_loss: float
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """One point of a member's training curve; `stopping_loss` is None without early stopping."""
+
+    member: int
+    epoch: int
+    training_loss: float
+    stopping_loss: float | None
+
+
+class TrainingDiverged(ArithmeticError):
+    """The loss of a member is no longer a finite number."""
+
+
+ProgressCallback = Callable[[Progress], None]
+
+
+@dataclass
+class Course:
+    """Where one member stands."""
+
+    number: int
+    stream: BatchStream
+    stopping_rows: Tensor
+    present: Tensor
+    epoch: int = 0
+    best_loss: float = float("inf")
+    epochs_waited: int = 0
+
+
+@dataclass
+class TrainingTable:
+    """Encoded rows (n, features), labels (n,), and the columns each member sees (members, f) or None."""
+
+    x: Tensor
+    y: Tensor
+    n_classes: int
+    columns: Tensor | None = None
+
+    def inputs(self, index: Tensor, members: list[int]) -> Tensor:
+        """Rows (members, batch) -> inputs (members, batch, features)."""
+        x = self.x.index_select(0, index.flatten()).view(*index.shape, self.x.shape[1])
+        return x if self.columns is None else select_columns(x, self.columns[members])
+
+
+def select_columns(x: Tensor, columns: Tensor) -> Tensor:
+    """Give each member its own columns: (members, batch, all) and (members, f) -> (members, batch, f)."""
+    return x.gather(-1, columns.unsqueeze(1).expand(-1, x.shape[1], -1))
+
+
+@dataclass
+class Descent:
+    """Train the members of one stack; members leave it when they are done."""
+
+    architecture: Architecture
+    table: TrainingTable
+    settings: DescentSettings
+    callback: ProgressCallback | None = None
+    history: list[EpochRecord] = field(default_factory=list)
+
+    def run(
+        self, members: list[Member], network: dict[str, Tensor], head: dict[str, Tensor]
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Descend from the given stacked tensors and return the trained ones, in the members' order."""
+        self.trained = [{n: t.clone() for n, t in network.items()}, {n: t.clone() for n, t in head.items()}]
+        self.courses = self._plan(members)
+        self.stack = Stack(
+            self.architecture,
+            network,
+            head,
+            learning_rate=self.settings.learning_rate,
+            block_descent=self.settings.block_descent,
+        )
+        self.losses = torch.zeros(len(members), device=self.table.x.device)
+        self.reported = 0
+        self.architecture.train(True)
+        step = 0
+        while self.courses:
+            self._step()
+            step += 1
+            due = [i for i, course in enumerate(self.courses) if step % course.stream.steps_per_epoch == 0]
+            if due:
+                self._end_epoch(due)
+        network, head = self.trained
+        return network, head
+
+    def _plan(self, members: list[Member]) -> list[Course]:
+        largest = max(len(member.rows) for member in members)
+        padded_size = min(self.settings.batch_size, largest)
+        return [self._course(number, member, padded_size) for number, member in enumerate(members)]
+
+    def _course(self, number: int, member: Member, padded_size: int) -> Course:
+        generator = torch.Generator().manual_seed(member.seed)
+        rows = torch.as_tensor(member.rows, dtype=torch.int64)
+        y = self.table.y.cpu()
+        training, stopping = split_for_stopping(
+            rows, y, fraction=self.settings.validation_fraction, generator=generator
+        )
+        present = torch.zeros(self.table.n_classes, dtype=torch.bool)
+        present[y[training]] = True
+        stream = BatchStream(
+            training, batch_size=self.settings.batch_size, padded_size=padded_size, generator=generator
+        )
+        return Course(number, stream, stopping, present)
+
+    def _step(self) -> None:
+        index, rows = stack_batches([course.stream.next() for course in self.courses])
+        if self.architecture.program.one_by_one and rows is not None:
+            # A network that looks across the batch (batch normalisation, say) must not see padding.
+            index, rows = index[:, : int(rows.sum())], None
+        self.losses += self.stack.step(*self._batch(self.courses, index, rows))
+
+    def _batch(
+        self, courses: list[Course], index: Tensor, rows: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+        device = self.table.x.device
+        index = index.to(device)
+        present = torch.stack([course.present for course in courses])
+        return (
+            self.table.inputs(index, [course.number for course in courses]),
+            self.table.y[index],
+            None if rows is None else rows.to(device),
+            None if present.all() else present.to(device),
+        )
+
+    def _end_epoch(self, due: list[int]) -> None:
+        courses = [self.courses[i] for i in due]
+        training = self.losses[due].tolist()
+        self.losses[due] = 0
+        stopping = self._stopping_losses(due)
+        done = []
+        for position, course, total, stopping_loss in zip(due, courses, training, stopping, strict=True):
+            course.epoch += 1
+            mean = total / course.stream.steps_per_epoch
+            self._refuse_divergence(course, mean)
+            self.history.append(EpochRecord(course.number, course.epoch, mean, stopping_loss))
+            if self._is_best(course, stopping_loss):
+                self._store(position, course)
+            if course.epoch == self.settings.max_epochs or course.epochs_waited >= self.settings.patience:
+                done.append(position)
+        self._report(sum(training) / sum(course.stream.steps_per_epoch for course in courses))
+        self._retire(done)
+
+    def _refuse_divergence(self, course: Course, loss: float) -> None:
+        if loss - loss != 0:  # true for NaN and for infinities
+            raise TrainingDiverged(
+                f"training diverged: the loss of member {course.number} is {loss} in epoch {course.epoch}; "
+                f"try a smaller learning_rate (now {self.settings.learning_rate:g}) or look for extreme values in "
+                "the table"
+            )
+
+    def _is_best(self, course: Course, stopping_loss: float | None) -> bool:
+        if stopping_loss is None:  # no early stopping: the last epoch counts
+            return course.epoch == self.settings.max_epochs
+        if stopping_loss < course.best_loss:
+            course.best_loss, course.epochs_waited = stopping_loss, 0
+            return True
+        course.epochs_waited += 1
+        return False
+
+    def _store(self, position: int, course: Course) -> None:
+        for trained, block in zip(self.trained, (self.stack.network, self.stack.head), strict=True):
+            for name, value in block.tensors.items():
+                trained[name][course.number] = value[position].detach()
+
+    def _retire(self, done: list[int]) -> None:
+        if not done:
+            return
+        remaining = [i for i in range(len(self.courses)) if i not in done]
+        self.courses = [self.courses[i] for i in remaining]
+        if remaining:
+            positions = torch.tensor(remaining, device=self.table.x.device)
+            self.stack.keep(positions)
+            self.losses = self.losses[positions]
+
+    def _report(self, training_loss: float) -> None:
+        epoch = min(course.epoch for course in self.courses)
+        if self.callback is not None and epoch > self.reported:
+            self.callback(Progress(epoch, self.settings.max_epochs, len(self.courses), training_loss))
+        self.reported = epoch
+
+    @torch.no_grad()
+    def _stopping_losses(self, due: list[int]) -> list[float | None]:
+        """Loss on the rows set aside, for the members at these positions that have any."""
+        positions = [i for i in due if len(self.courses[i].stopping_rows)]
+        losses: dict[int, float] = {}
+        if positions:
+            self.architecture.train(False)
+            losses = dict(zip(positions, self._losses_at(positions), strict=True))
+            self.architecture.train(True)
+        return [losses.get(i) for i in due]
+
+    def _losses_at(self, positions: list[int]) -> list[float]:
+        courses = [self.courses[i] for i in positions]
+        size = max(len(course.stopping_rows) for course in courses)
+        index, rows = stack_batches([padded(course.stopping_rows, size) for course in courses])
+        x, y, rows, present = self._batch(courses, index, rows)
+        where = torch.tensor(positions, device=x.device)
+        network = {name: value[where] for name, value in self.stack.network.tensors.items()}
+        head = {name: value[where] for name, value in self.stack.head.tensors.items()}
+        embedding = torch.cat(
+            [self.architecture.program(network, chunk) for chunk in torch.split(x, CHUNK_ROWS, dim=1)], dim=1
+        )
+        output = torch.func.functional_call(self.architecture.head, head, (embedding,))
+        losses: list[float] = self.architecture.loss(output, y, rows=rows, present=present).tolist()
+        return losses

@@ -1,0 +1,119 @@
+"""Three ways to run many members of one architecture; a cohort takes the fastest that fits.
+
+A program maps the members' parameters, each stacked to (members, ...), and inputs (members, batch, features)
+to embeddings (members, batch, d).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+logger = logging.getLogger("gditd")
+
+Tensors = Mapping[str, Tensor]
+
+
+class Program(Protocol):
+    """How to call a network with the tensors of many members."""
+
+    one_by_one: bool
+    """True if the program takes a single member at a time."""
+
+    def __call__(self, tensors: Tensors, x: Tensor) -> Tensor:
+        """(members, batch, features) -> (members, batch, d)."""
+        ...
+
+
+class StackedProgram:
+    """For networks made of stackable layers: their own forward, given stacked parameters."""
+
+    one_by_one = False
+
+    def __init__(self, network: nn.Module) -> None:
+        self.network = network
+
+    def __call__(self, tensors: Tensors, x: Tensor) -> Tensor:
+        """Run all members in batched matrix products."""
+        out: Tensor = functional_call(self.network, dict(tensors), (x,))
+        return out
+
+
+class VmapProgram:
+    """For any network that `torch.func.vmap` can take."""
+
+    one_by_one = False
+
+    def __init__(self, network: nn.Module) -> None:
+        self.network = network
+
+    def _one(self, tensors: dict[str, Tensor], x: Tensor) -> Tensor:
+        out: Tensor = functional_call(self.network, tensors, (x,))
+        return out
+
+    def __call__(self, tensors: Tensors, x: Tensor) -> Tensor:
+        """Run all members through a vectorised map."""
+        mapped = torch.func.vmap(self._one, randomness="different")
+        out: Tensor = mapped(dict(tensors), x)
+        return out
+
+
+class SingleProgram:
+    """For every other network: one member at a time, buffers (running means, say) updated in place."""
+
+    one_by_one = True
+
+    def __init__(self, network: nn.Module) -> None:
+        self.network = network
+
+    def __call__(self, tensors: Tensors, x: Tensor) -> Tensor:
+        """Run the only member."""
+        out: Tensor = functional_call(self.network, {name: value[0] for name, value in tensors.items()}, (x[0],))
+        return out.unsqueeze(0)
+
+
+def choose_program(network: nn.Module, n_features: int) -> Program:
+    """Take the stacked program if the network offers it, vmap if it can be mapped, else one by one."""
+    if getattr(network, "stackable", False):
+        return StackedProgram(network)
+    mapped = VmapProgram(network)
+    reason = why_not_mappable(mapped, n_features)
+    if reason is None:
+        return mapped
+    logger.warning(
+        "%s cannot be vectorised over members (%s): its members train one after another",
+        type(network).__name__,
+        reason,
+    )
+    return SingleProgram(network)
+
+
+def why_not_mappable(program: VmapProgram, n_features: int) -> str | None:
+    """Try a tiny forward and backward pass of two members; None if it works."""
+    tensors = stack_tensors([named_tensors(program.network)] * 2)
+    weights = [value for value in tensors.values() if value.is_floating_point()]
+    for weight in weights:
+        weight.requires_grad_()
+    device = weights[0].device if weights else torch.device("cpu")
+    try:
+        out = program(tensors, torch.zeros(2, 3, n_features, device=device))
+        torch.autograd.grad(out.sum(), weights, allow_unused=True)
+    except Exception as error:  # a user's module may fail in any way, and each means "not mappable"
+        return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
+    return None
+
+
+def named_tensors(module: nn.Module) -> dict[str, Tensor]:
+    """Parameters and buffers of a module by name, detached."""
+    named = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    return {name: value.detach() for name, value in named.items()}
+
+
+def stack_tensors(members: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """Stack tensors of the same name: a list of dicts -> a dict of (members, ...)."""
+    return {name: torch.stack([member[name] for member in members]) for name in members[0]}

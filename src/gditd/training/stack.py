@@ -1,0 +1,113 @@
+"""The stacked parameters of the members in training, and one step of descent on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gditd.nn import GaussianDescriptor, GDITDLoss
+from gditd.training.closed_form import ClosedFormObjective
+from gditd.training.objectives import AutogradObjective, Loss, Objective, Slopes
+from gditd.training.programs import Program
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What all members share: how to run the network, the head, and the loss on the head's output."""
+
+    program: Program
+    network: nn.Module
+    head: nn.Module
+    loss: Loss
+
+    def train(self, mode: bool) -> None:
+        """Switch network and head between training and evaluation."""
+        self.network.train(mode)
+        self.head.train(mode)
+
+
+def choose_objective(head: nn.Module, loss: Loss) -> Objective:
+    """Take the hand-written gradients where they exist."""
+    if type(head) is GaussianDescriptor and type(loss) is GDITDLoss:
+        return ClosedFormObjective(head, loss)
+    return AutogradObjective(head, loss)
+
+
+class Stack:
+    """Members in training: network and head tensors of shape (members, ...) and their optimisers."""
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        network: dict[str, Tensor],
+        head: dict[str, Tensor],
+        *,
+        learning_rate: float,
+        block_descent: bool,
+    ) -> None:
+        self.architecture = architecture
+        self.objective = choose_objective(architecture.head, architecture.loss)
+        self.block_descent = block_descent
+        self.network = _Block(network, architecture.network.named_parameters(), learning_rate)
+        self.head = _Block(head, architecture.head.named_parameters(), learning_rate)
+
+    def step(self, x: Tensor, y: Tensor, rows: Tensor | None, present: Tensor | None) -> Tensor:
+        """Descend once on a batch (members, batch, features) and return each member's loss before it.
+
+        Block coordinate descent updates the head with the network fixed, then the network with the new head
+        fixed. In this order both updates share one forward pass of the network, for its embedding does not
+        change when the head does.
+        """
+        embedding = self.architecture.program(self.network.tensors, x)
+        at = self.objective.prepare(embedding.detach(), y, rows, present)
+        slopes = self._slopes(at, of_head=True, of_embedding=not self.block_descent)
+        self.head.descend(slopes.head)
+        loss = slopes.loss
+        if self.block_descent:
+            slopes = self._slopes(at, of_head=False, of_embedding=True)
+        gradients = torch.autograd.grad(
+            embedding, self.network.parameters, slopes.embedding, allow_unused=True, materialize_grads=True
+        )
+        self.network.descend(dict(zip(self.network.learning, gradients, strict=True)))
+        return loss
+
+    def _slopes(self, at: Any, *, of_head: bool, of_embedding: bool) -> Slopes:
+        return self.objective.slopes(self.head.tensors, at, of_head=of_head, of_embedding=of_embedding)
+
+    def keep(self, positions: Tensor) -> None:
+        """Go on with these members only."""
+        self.network.keep(positions)
+        self.head.keep(positions)
+
+
+class _Block:
+    """A block of coordinates: named tensors, those of them that learn, and an Adam for these."""
+
+    def __init__(
+        self, tensors: dict[str, Tensor], parameters: Iterable[tuple[str, nn.Parameter]], learning_rate: float
+    ) -> None:
+        self.learning = [name for name, parameter in parameters if parameter.requires_grad]
+        self.learning_rate = learning_rate
+        self._hold(tensors)
+
+    def _hold(self, tensors: dict[str, Tensor]) -> None:
+        self.tensors = {name: value.detach().clone() for name, value in tensors.items()}
+        self.parameters = [self.tensors[name].requires_grad_() for name in self.learning]
+        self.optimiser = torch.optim.Adam(self.parameters, lr=self.learning_rate, fused=True)
+
+    def descend(self, gradients: dict[str, Tensor] | None) -> None:
+        for name, gradient in (gradients or {}).items():
+            self.tensors[name].grad = gradient
+        self.optimiser.step()
+
+    def keep(self, positions: Tensor) -> None:
+        moments = [self.optimiser.state[parameter] for parameter in self.parameters]
+        self._hold({name: value[positions] for name, value in self.tensors.items()})
+        for parameter, state in zip(self.parameters, moments, strict=True):
+            self.optimiser.state[parameter] = {
+                name: value[positions] if value.ndim else value for name, value in state.items()
+            }
