@@ -29,6 +29,9 @@ VERSION = 1
 
 Tensors = dict[str, Tensor | NDArray[Any]]
 
+# Texts are stored at the width of the longest one, so one absurd width would fill the memory.
+LONGEST_LABEL = 10_000
+
 # Settings of the run, not of the model.
 NOT_SAVED = ("device", "progress", "n_jobs")
 
@@ -39,16 +42,17 @@ class ModelFileError(ValueError):
 
 def save_model(estimator: Detector, path: str | PathLike[str]) -> None:
     """Write an estimator to a temporary file beside `path`, then rename it: nothing is ever half-written."""
+    name = type(estimator).__name__
+    if known_estimators().get(name) is not type(estimator):
+        raise ModelFileError(f"cannot save a {name}: a model file holds gditd's own estimators only")
     document = {
-        "estimator": type(estimator).__name__,
+        "estimator": name,
         "parameters": {name: plain_setting(name, value) for name, value in saved_parameters(estimator).items()},
         "classes": describe_labels(estimator.classes_),
         "n_features": int(estimator.n_features_in_),
         "feature_names": feature_names(estimator),
     }
-    tensors = {
-        name: torch.as_tensor(value).detach().cpu().contiguous() for name, value in estimator._tensors().items()
-    }
+    tensors = tensors_of(estimator)
     metadata = {"format": FORMAT, "version": str(VERSION), "document": json.dumps(document)}
     write_atomically(Path(path), lambda temporary: save_file(tensors, temporary, metadata=metadata))
 
@@ -64,19 +68,11 @@ def load(path: str | PathLike[str], *, backbone: Callable[[int], torch.nn.Module
         return rebuild(document, tensors, backbone)
     except ModelFileError as error:
         raise ModelFileError(f"cannot load {path}: {error}") from None
-    except (
-        SafetensorError,
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        AttributeError,
-        RuntimeError,
-    ) as error:
-        raise ModelFileError(f"cannot load {path}: it is damaged or incomplete ({error})") from error
+    except Exception as error:  # what a damaged file says may break any step of rebuilding
+        raise ModelFileError(f"cannot load {path}: it is damaged or incomplete ({first_line(error)})") from error
 
 
-def read_file(path: Path) -> tuple[dict[str, Any], Tensors]:
+def read_file(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Return the header's document and the tensors, once format and version are known to fit."""
     if not path.is_file():
         raise ModelFileError("there is no such file")
@@ -87,9 +83,10 @@ def read_file(path: Path) -> tuple[dict[str, Any], Tensors]:
                 raise ModelFileError("it is not a gditd model")
             check_version(metadata.get("version", ""))
             document = json.loads(metadata["document"])
-            return document, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+            # Copies: the tensors in `file` are the file itself, and change or vanish when it is overwritten.
+            return document, {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 - no dict
     except SafetensorError as error:
-        raise ModelFileError(f"it is not a gditd model, or it is cut short ({error})") from error
+        raise ModelFileError(f"it is not a gditd model, or it is cut short ({first_line(error)})") from error
 
 
 def check_version(version: str) -> None:
@@ -103,13 +100,13 @@ def check_version(version: str) -> None:
 
 
 def rebuild(
-    document: dict[str, Any], tensors: Tensors, backbone: Callable[[int], torch.nn.Module] | None
+    document: dict[str, Any], tensors: dict[str, Tensor], backbone: Callable[[int], torch.nn.Module] | None
 ) -> Detector:
     """Make the estimator a document describes and give it its tensors."""
     estimator_class = known_estimators().get(document["estimator"])
     if estimator_class is None:
         raise ModelFileError(f"it holds a {document['estimator']!r}, which this gditd does not know")
-    parameters = dict(document["parameters"])
+    parameters = {**document["parameters"]}
     if isinstance(parameters.get("backbone"), dict):
         if backbone is None:
             name = parameters["backbone"].get("callable", "a callable")
@@ -119,9 +116,33 @@ def rebuild(
     estimator.classes_ = restore_labels(document["classes"])
     estimator.n_features_in_ = int(document["n_features"])
     if document["feature_names"] is not None:
-        estimator.feature_names_in_ = np.array(document["feature_names"], dtype=object)
-    estimator._restore(tensors)
+        names = [str(name) for name in document["feature_names"]]
+        if len(names) != estimator.n_features_in_:
+            raise ModelFileError("its column names do not fit its number of columns")
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    estimator._restore(dict(tensors))
+    refuse_differences(tensors, tensors_of(estimator))
     return estimator
+
+
+def tensors_of(estimator: Detector) -> dict[str, Tensor]:
+    """Return all that an estimator learned, as tensors on the CPU."""
+    return {name: torch.as_tensor(value).detach().cpu().contiguous() for name, value in estimator._tensors().items()}
+
+
+def refuse_differences(read: dict[str, Tensor], restored: dict[str, Tensor]) -> None:
+    """Check that an estimator would save the very tensors it was made of: the same names, types and shapes."""
+    for name in sorted(set(read) | set(restored)):
+        if name not in read or name not in restored:
+            raise ModelFileError(f"its tensor {name!r} is missing or unknown")
+        if read[name].dtype != restored[name].dtype or read[name].shape != restored[name].shape:
+            raise ModelFileError(f"its tensor {name!r} has the wrong type or shape")
+
+
+def first_line(error: Exception) -> str:
+    """Return what an error says, in one line."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
 
 
 def known_estimators() -> dict[str, type[Detector]]:
@@ -153,19 +174,25 @@ def plain_setting(name: str, value: Any) -> Any:
 
 def describe_labels(classes: NDArray[Any]) -> dict[str, Any]:
     """Describe class labels so that they come back with the same type."""
-    kind = "object" if classes.dtype.kind == "O" else classes.dtype.str
     values = classes.tolist()
     if not all(isinstance(value, bool | int | float | str) for value in values):
         raise ModelFileError("cannot save class labels other than numbers, texts and booleans")
-    return {"dtype": kind, "values": values}
+    if classes.dtype.itemsize > LONGEST_LABEL * np.dtype("U1").itemsize:
+        raise ModelFileError(f"cannot save class labels of more than {LONGEST_LABEL} characters")
+    return {"dtype": classes.dtype.str, "values": values}
 
 
 def restore_labels(described: dict[str, Any]) -> NDArray[Any]:
     """Undo :func:`describe_labels`."""
-    dtype = np.dtype(described["dtype"])
+    dtype, values = np.dtype(described["dtype"]), described["values"]
     if dtype.kind not in "biufUO":
         raise ModelFileError(f"its class labels have the unknown type {described['dtype']!r}")
-    return np.array(described["values"], dtype=dtype)
+    if dtype.itemsize > LONGEST_LABEL * np.dtype("U1").itemsize:
+        raise ModelFileError("its class labels are too long")
+    classes = np.array(values, dtype=dtype)
+    if classes.ndim != 1 or len(classes) == 0 or classes.tolist() != values:
+        raise ModelFileError("its class labels are damaged")
+    return classes
 
 
 def feature_names(estimator: Detector) -> list[str] | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-# Distances are kept below this so that no loss built on them can overflow float32.
+# Squared distances are cut off here, so that neither a loss built on them nor its gradient can overflow float32.
 LARGEST_DISTANCE = 1e30
 
 
@@ -61,7 +61,6 @@ class GaussianDescriptor(nn.Module):
         squared = squared_distances(embedding, self.centers)
         half_precision = (-2 * log_radii).exp() / 2
         distance = squared * half_precision.unsqueeze(-2) + (self.dim * log_radii).unsqueeze(-2)
-        distance = distance.clamp(max=LARGEST_DISTANCE)
         return Description(distance, log_radii.exp().unsqueeze(-2) - distance)
 
     def extra_repr(self) -> str:
@@ -73,4 +72,4 @@ def squared_distances(points: Tensor, centers: Tensor) -> Tensor:
     """|p - c|^2 for every pair, (..., n, d) and (..., k, d) -> (..., n, k), through one matrix product."""
     cross = points @ centers.mT
     squared = (points * points).sum(-1, keepdim=True) + (centers * centers).sum(-1).unsqueeze(-2) - 2 * cross
-    return squared.clamp_min(0)  # rounding can leave a tiny negative number where p equals c
+    return squared.clamp(0, LARGEST_DISTANCE)  # rounding can leave a tiny negative number where p equals c

@@ -15,13 +15,16 @@ from gditd.nn.descriptor import Description
 
 Beta = float | str
 
-# 1/D is cut off here: closer than this to a centre, a row is as good as on it.
-SMALLEST_DISTANCE = 1e-4
+# 1/D is taken as 1/(D + this), so that it and its gradient stay finite on a centre.
+DISTANCE_OFFSET = 1e-4
 # exp(zeta) goes on as a straight line from here, so that its value and gradient stay finite.
 LARGEST_EXPONENT = 20.0
 # Below this, exp(x) counts as nothing. Products of smaller numbers would be denormal, which slows every kernel
 # that touches them tenfold.
 SMALLEST_EXPONENT = -40.0
+# The logit of a class that a member does not know: below every real one, and finite, for padding rows may carry
+# that label and 0 times infinity is not 0.
+ABSENT_LOGIT = -1e32
 
 
 class DescriptorLoss(nn.Module):
@@ -46,6 +49,8 @@ class DescriptorLoss(nn.Module):
         present: Tensor | None = None,
     ) -> Tensor:
         """Return the loss per leading index."""
+        if rows is not None:
+            rows = rows.to(description.distance.dtype)  # a mask of booleans or integers cannot be counted with
         losses = self.per_row(description, y, rows, present)
         total = losses.sum(-1) if rows is None else (losses * rows).sum(-1)
         return total if self.reduction == "sum" else total / batch_size(losses, rows)
@@ -68,6 +73,8 @@ class ScoreLoss(DescriptorLoss):
 
     def __init__(self, *, push: float = 1.0, reduction: str = "sum") -> None:
         super().__init__(reduction=reduction)
+        if push < 0:
+            raise ValueError(f"push must be at least 0, got {push}")
         self.push = push
 
     def per_row(self, description: Description, y: Tensor, rows: Tensor | None, present: Tensor | None) -> Tensor:
@@ -75,7 +82,7 @@ class ScoreLoss(DescriptorLoss):
         exponentials = bounded_exp(description.zeta)
         if present is not None:
             exponentials = exponentials * present.unsqueeze(-2)
-        others = exponentials.sum(-1) - of_own_class(exponentials, y)
+        others = exponentials.scatter(-1, y.unsqueeze(-1), 0).sum(-1)
         own = of_own_class(description.zeta, y)
         size = batch_size(own, rows).unsqueeze(-1)
         return others * (self.push / size) + torch.relu(-own) + log_one_plus_square(own)
@@ -107,7 +114,7 @@ class EffectiveFocalLoss(DescriptorLoss):
         """The weighted focal loss of each row."""
         logits = self.logits(description)
         if present is not None:
-            logits = logits.masked_fill(~present.unsqueeze(-2), -torch.inf)
+            logits = logits.masked_fill(~present.unsqueeze(-2), ABSENT_LOGIT)
         log_p = of_own_class(logits.log_softmax(-1), y)
         focal = -log_p * focusing_factor(log_p, self.gamma)
         real = torch.ones_like(log_p) if rows is None else rows
@@ -118,8 +125,8 @@ class DistanceFocalLoss(EffectiveFocalLoss):
     """EFL1: the effective focal loss over 1/D."""
 
     def logits(self, description: Description) -> Tensor:
-        """1/D, cut off where D goes to zero."""
-        return description.distance.clamp_min(SMALLEST_DISTANCE).reciprocal()
+        """1/D, bounded where D goes to zero."""
+        return (description.distance + DISTANCE_OFFSET).reciprocal()
 
 
 class ScoreFocalLoss(EffectiveFocalLoss):
@@ -193,10 +200,10 @@ def log_one_plus_square(x: Tensor) -> Tensor:
     return 2 * torch.hypot(x, torch.ones_like(x)).log()
 
 
-def focusing_factor(log_p: Tensor, gamma: float) -> Tensor | float:
+def focusing_factor(log_p: Tensor, gamma: float) -> Tensor:
     """(1 - p)^gamma from log p, without a gradient that explodes at p = 1."""
     if gamma == 0:
-        return 1.0
+        return torch.ones_like(log_p)
     one_minus_p = -torch.expm1(log_p)
     return one_minus_p if gamma == 1 else one_minus_p.clamp_min(1e-6).pow(gamma)
 
@@ -205,18 +212,19 @@ def effective_weights(y: Tensor, rows: Tensor, n_classes: int, beta: Beta) -> Te
     """Weigh each row by the effective number of rows its class has in the batch, shape (..., batch)."""
     counts = rows.new_zeros((*y.shape[:-1], n_classes)).scatter_add_(-1, y, rows)
     size = batch_size(rows, rows).unsqueeze(-1)
-    rate = overlap_rate(size, beta)
-    per_class = (1 - rate) / (1 - rate.pow(counts.clamp_min(1)))
+    novelty = one_minus_beta(size, beta)
+    per_class = novelty / -torch.expm1(counts.clamp_min(1) * torch.log1p(-novelty))
     weights = per_class.gather(-1, y)
     if beta == "paper":
         return weights
-    return weights * (size / (weights * rows).sum(-1, keepdim=True))
+    # The weights of a class sum to at least 1, so only a batch of nothing but padding is cut off here.
+    return weights * (size / (weights * rows).sum(-1, keepdim=True).clamp_min(1))
 
 
-def overlap_rate(size: Tensor, beta: Beta) -> Tensor:
-    """Turn the `beta` setting into a number per batch of that size."""
+def one_minus_beta(size: Tensor, beta: Beta) -> Tensor:
+    """Turn the `beta` setting into 1 - beta per batch of that size; never 0, where the weights would be 0/0."""
     if beta == "paper":
-        return 1 / size
+        return 1 - 1 / size.clamp_min(2)  # a single row weighs 1 whatever beta is
     if beta == "effective":
-        return 1 - 1 / size
-    return torch.full_like(size, float(beta))
+        return 1 / size
+    return torch.full_like(size, 1 - float(beta))

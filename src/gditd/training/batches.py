@@ -32,24 +32,27 @@ class BatchStream:
     """A member's endless stream of shuffled batches; it depends on the member's own rows and seed alone.
 
     An epoch visits every row once. Its last batch may be short; it is padded to the full size so that members
-    with different numbers of rows can be stacked.
+    with different numbers of rows can be stacked. A row left over alone gets one of the batch before for company:
+    batch normalisation, say, can do nothing with a single row.
     """
 
     def __init__(self, rows: Tensor, *, batch_size: int, padded_size: int, generator: torch.Generator) -> None:
         self.rows = rows
-        self.batch_size = batch_size
         self.padded_size = padded_size
         self.generator = generator
-        self.steps_per_epoch = -(-len(rows) // batch_size)
+        self.bounds = [*range(0, len(rows), batch_size), len(rows)]
+        self.steps_per_epoch = len(self.bounds) - 1
+        if self.steps_per_epoch > 1 and batch_size > 2 and len(rows) % batch_size == 1:
+            self.bounds[-2] -= 1
         self._step = 0
 
     def next(self) -> Batch:
         """Return the next batch, shuffling anew at the start of an epoch."""
         if self._step == 0:
             self._order = self.rows[torch.randperm(len(self.rows), generator=self.generator)]
-        start = self._step * self.batch_size
+        start, end = self.bounds[self._step], self.bounds[self._step + 1]
         self._step = (self._step + 1) % self.steps_per_epoch
-        return padded(self._order[start : start + self.batch_size], self.padded_size)
+        return padded(self._order[start:end], self.padded_size)
 
 
 def padded(index: Tensor, size: int) -> Batch:

@@ -6,8 +6,10 @@ out: each of these is a list of members with their own rows, seeds and columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,6 +30,10 @@ from gditd.training.objectives import Loss
 from gditd.training.programs import choose_program, named_tensors, stack_tensors
 from gditd.training.stack import Architecture
 from gditd.training.threads import one_thread
+
+# Fewer rows are padded: a product with a single row rounds differently from one with many, and a row's score should
+# not depend on the company it comes in.
+SMALLEST_CHUNK = 16
 
 Backbone = Callable[[int], nn.Module]
 Head = Callable[[int], nn.Module]
@@ -53,7 +59,7 @@ class Cohort:
         """Where the tensors live."""
         return next(iter(self.head.values())).device
 
-    def apply(self, x: Tensor, summarise: Callable[[Tensor, object], Tensor]) -> Tensor:
+    def apply(self, x: Tensor, summarise: Callable[[Tensor, Any], Tensor]) -> Tensor:
         """Run all members over rows (n, features), a chunk at a time, and join what `summarise` makes of each.
 
         `summarise` gets embeddings (members, chunk, d) and the head's output for them, and returns a tensor whose
@@ -61,11 +67,15 @@ class Cohort:
         """
         self.architecture.train(False)
         with one_thread(), torch.no_grad():
-            chunks = [
-                summarise(embedding, self.describe(embedding)).cpu()
-                for embedding in map(self.embed, torch.split(x, CHUNK_ROWS))
-            ]
+            chunks = [self._summary(chunk, summarise) for chunk in torch.split(x, CHUNK_ROWS)]
         return torch.cat(chunks)
+
+    def _summary(self, x: Tensor, summarise: Callable[[Tensor, Any], Tensor]) -> Tensor:
+        n_rows = len(x)
+        if n_rows < SMALLEST_CHUNK:
+            x = torch.cat([x, x.new_zeros(SMALLEST_CHUNK - n_rows, x.shape[1])])
+        embedding = self.embed(x)
+        return summarise(embedding, self.describe(embedding)).cpu()[:n_rows]
 
     def embed(self, x: Tensor) -> Tensor:
         """Embed a batch of rows (n, features) with every member: (members, n, d)."""
@@ -112,13 +122,14 @@ class Cohort:
         that a member does not own may be anything in range: it never sees them.
         """
         members = list(members)
+        if not members or not all(len(member.rows) for member in members):
+            raise ValueError("a cohort needs at least one member, and every member at least one row")
         table = TrainingTable(x.to(device), y.to(device), n_classes, stacked_columns(members, x.shape[1], device))
-        with one_thread(), torch.random.fork_rng(devices=[]):
+        with one_thread(), own_randomness():
             n_inputs = x.shape[1] if table.columns is None else table.columns.shape[1]
             architecture, network, head_tensors = build(
                 members, n_inputs, backbone=backbone, head=head, loss=loss, device=device
             )
-            torch.manual_seed(members[0].seed)
             descent = Descent(architecture, table, settings or DescentSettings(), callback)
             network, head_tensors = train(descent, members, network, head_tensors)
         architecture.train(False)
@@ -136,13 +147,24 @@ class Cohort:
         loss: Loss,
     ) -> Cohort:
         """Put stacked tensors back into the architecture they came from; ValueError where they do not fit."""
-        architecture, *templates = build(
-            [Member(np.arange(0), 0)], n_features, backbone=backbone, head=head_factory, loss=loss, device="cpu"
-        )
+        with own_randomness():
+            architecture, *templates = build(
+                [Member(np.arange(0), 0)], n_features, backbone=backbone, head=head_factory, loss=loss, device="cpu"
+            )
         for tensors, template in zip((network, head), templates, strict=True):
             refuse_misfits(tensors, template)
+        if len({len(value) for value in [*network.values(), *head.values()]}) != 1:
+            raise ValueError("the tensors are not all of the same number of members")
         architecture.train(False)
         return cls(architecture, network, head)
+
+
+@contextmanager
+def own_randomness() -> Iterator[None]:
+    """Seed torch at will inside; the user's random state is as before afterwards."""
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]
+    with torch.random.fork_rng(devices=devices):
+        yield
 
 
 def refuse_misfits(tensors: dict[str, Tensor], template: dict[str, Tensor]) -> None:
@@ -151,7 +173,8 @@ def refuse_misfits(tensors: dict[str, Tensor], template: dict[str, Tensor]) -> N
         odd = sorted(set(tensors) ^ set(template))
         raise ValueError(f"the tensors do not fit the network: {odd[0]!r} is missing or unknown")
     for name, value in tensors.items():
-        if value.shape[1:] != template[name].shape[1:] or value.dtype != template[name].dtype or not len(value):
+        fits = value.ndim == template[name].ndim and value.shape[1:] == template[name].shape[1:] and len(value) > 0
+        if not fits or value.dtype != template[name].dtype:
             raise ValueError(
                 f"tensor {name!r} does not fit the network: {value.dtype} {tuple(value.shape)} against "
                 f"{template[name].dtype} {tuple(template[name].shape)} for one member"
@@ -163,12 +186,14 @@ def train(
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Train the members as one stack, or each as a stack of its own where the network asks for it."""
     if not descent.architecture.program.one_by_one:
+        torch.manual_seed(members[0].seed)
         return descent.run(members, network, head)
     columns = descent.table.columns
     trained = []
     for m, member in enumerate(members):
         descent.table.columns = None if columns is None else columns[m : m + 1]
         first_record = len(descent.history)
+        torch.manual_seed(member.seed)
         tensors = ({name: value[m : m + 1] for name, value in part.items()} for part in (network, head))
         trained.append(descent.run([member], *tensors))
         descent.history[first_record:] = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 
 import torch
 from torch import Tensor
@@ -32,17 +33,26 @@ class DescentSettings:
     def __post_init__(self) -> None:
         """Refuse settings that cannot work, by name."""
         for name in ("max_epochs", "batch_size", "patience"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.learning_rate <= 0:
-            raise ValueError(f"learning_rate must be above 0, got {self.learning_rate}")
-        if not 0 <= self.validation_fraction < 1:
-            raise ValueError(f"validation_fraction must be in [0, 1), got {self.validation_fraction}")
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+        if not is_number(self.learning_rate) or not 0 < self.learning_rate < float("inf"):
+            raise ValueError(f"learning_rate must be a finite number above 0, got {self.learning_rate!r}")
+        if not is_number(self.validation_fraction) or not 0 <= self.validation_fraction < 1:
+            raise ValueError(f"validation_fraction must be a number in [0, 1), got {self.validation_fraction!r}")
+
+
+def is_number(value: object) -> bool:
+    """True for numbers of Python and of numpy."""
+    return isinstance(value, Real)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far training is, reported each time the slowest member ends an epoch."""
+    """How far training is, reported each time the slowest member ends an epoch.
+
+    Members that cannot be stacked train one after another, and each of them counts from 1.
+    """
 
     epoch: int
     max_epochs: int

@@ -94,18 +94,23 @@ def choose_program(network: nn.Module, n_features: int) -> Program:
 
 
 def why_not_mappable(program: VmapProgram, n_features: int) -> str | None:
-    """Try a tiny forward and backward pass of two members; None if it works."""
+    """Try a tiny forward and backward pass of two members; None if it works.
+
+    A network that mixes the rows of a batch (batch normalisation, say) is refused too: stacked members have
+    padding in their batches.
+    """
+    program.network.train()
     tensors = stack_tensors([named_tensors(program.network)] * 2)
-    weights = [value for value in tensors.values() if value.is_floating_point()]
-    for weight in weights:
-        weight.requires_grad_()
-    device = weights[0].device if weights else torch.device("cpu")
+    learning = [name for name, parameter in program.network.named_parameters() if parameter.requires_grad]
+    weights = [tensors[name].requires_grad_() for name in learning]
+    device = next((value.device for value in tensors.values()), torch.device("cpu"))
+    rows = torch.randn(2, 3, n_features, device=device, requires_grad=True)
     try:
-        out = program(tensors, torch.zeros(2, 3, n_features, device=device))
-        torch.autograd.grad(out.sum(), weights, allow_unused=True)
+        first = program(tensors, rows)[:, 0].sum()
+        influence, *_ = torch.autograd.grad(first, [rows, *weights], allow_unused=True, materialize_grads=True)
     except Exception as error:  # a user's module may fail in any way, and each means "not mappable"
         return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
-    return None
+    return "it mixes the rows of a batch" if influence[:, 1:].any() else None
 
 
 def named_tensors(module: nn.Module) -> dict[str, Tensor]:

@@ -69,10 +69,11 @@ class Stack:
         loss = slopes.loss
         if self.block_descent:
             slopes = self._slopes(at, of_head=False, of_embedding=True)
-        gradients = torch.autograd.grad(
-            embedding, self.network.parameters, slopes.embedding, allow_unused=True, materialize_grads=True
-        )
-        self.network.descend(dict(zip(self.network.learning, gradients, strict=True)))
+        if self.network.parameters:  # a frozen network leaves only the head to learn
+            gradients = torch.autograd.grad(
+                embedding, self.network.parameters, slopes.embedding, allow_unused=True, materialize_grads=True
+            )
+            self.network.descend(dict(zip(self.network.learning, gradients, strict=True)))
         return loss
 
     def _slopes(self, at: Any, *, of_head: bool, of_embedding: bool) -> Slopes:
@@ -95,13 +96,16 @@ class _Block:
         self._hold(tensors)
 
     def _hold(self, tensors: dict[str, Tensor]) -> None:
-        self.tensors = {name: value.detach().clone() for name, value in tensors.items()}
+        self.tensors = {
+            name: value.detach().clone(memory_format=torch.contiguous_format) for name, value in tensors.items()
+        }
         self.parameters = [self.tensors[name].requires_grad_() for name in self.learning]
-        self.optimiser = torch.optim.Adam(self.parameters, lr=self.learning_rate, fused=True)
+        self.optimiser = torch.optim.Adam([{"params": self.parameters}], lr=self.learning_rate, fused=True)
 
     def descend(self, gradients: dict[str, Tensor] | None) -> None:
         for name, gradient in (gradients or {}).items():
-            self.tensors[name].grad = gradient
+            # The fused Adam reads memory in order and ignores strides.
+            self.tensors[name].grad = gradient.contiguous()
         self.optimiser.step()
 
     def keep(self, positions: Tensor) -> None:
