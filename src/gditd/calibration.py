@@ -20,6 +20,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+Rule = Literal["conformal", "sign"]
+
 OOD = -1
 """What `decide` and `sign_rule` answer for a row that belongs to no known class."""
 
@@ -51,33 +53,46 @@ class ClassCalibrator:
     5 folds, so it rejects nothing at the usual alphas where classes are rare. Hence the pooled form, with a
     bound of its own.
 
+    **groups.** A class with so few rows that nothing could be rejected at the alpha in use may share its
+    calibration rows with others: the classes of one group are calibrated by all the group's rows, each with its
+    score for its own class. The promise then holds for rows of the group as they come, not for each class in it.
+
     Both promises need every calibration row to be unknown to the members that score it: not in their
     training, nor in their stopping, nor in their tuning. A row is called OOD only when every class rejects
     it, its own class included, so the promise for class c also bounds the share of class c's new rows that
     are called OOD.
     """
 
-    _scores: FloatArray  # of each calibration row for its own class: by fold, then by class, then ascending
-    fold_counts: IntArray  # (K, k) calibration rows of each fold and class
+    _scores: FloatArray  # of each calibration row for its own class: by fold, then by group, then ascending
+    fold_counts: IntArray  # (K, groups) calibration rows of each fold and group
+    groups: IntArray  # (k,) the group of each class; as many groups as classes if none are merged
 
     @classmethod
-    def fit(cls, scores: npt.ArrayLike, y: npt.ArrayLike, folds: npt.ArrayLike | None = None) -> ClassCalibrator:
+    def fit(
+        cls,
+        scores: npt.ArrayLike,
+        y: npt.ArrayLike,
+        folds: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> ClassCalibrator:
         """Keep the scores that calibrate.
 
         scores (n, k): of the calibration rows, each from members that did not learn from it. y (n,): true
         classes, 0 to k - 1. folds (n,): 0 to K - 1, the fold whose members gave the scores; None for split
-        calibration.
+        calibration. groups (k,): from 0, the classes that are calibrated together; None for each class alone.
         """
         s = _checked(scores, ndim=2)
         n, k = s.shape
         label = _codes(y, n, "y", below=k)
         fold = np.zeros(n, dtype=np.int64) if folds is None else _codes(folds, n, "folds")
-        n_folds = int(fold.max(initial=0)) + 1
-        counts = np.bincount(fold * k + label, minlength=n_folds * k).reshape(n_folds, k)
+        group_of_class = np.arange(k) if groups is None else _codes(groups, k, "groups")
+        group = group_of_class[label]
+        n_folds, n_groups = int(fold.max(initial=0)) + 1, int(group_of_class.max(initial=-1)) + 1
+        counts = np.bincount(fold * n_groups + group, minlength=n_folds * n_groups).reshape(n_folds, n_groups)
         if n and not counts.any(axis=1).all():
             raise ValueError(f"fold {int(np.argmin(counts.any(axis=1)))} has no calibration row")
         own = s[np.arange(n), label]
-        return cls(own[np.lexsort((own, label, fold))], counts.astype(np.int64))
+        return cls(own[np.lexsort((own, group, fold))], counts.astype(np.int64), group_of_class)
 
     @property
     def n_folds(self) -> int:
@@ -87,12 +102,12 @@ class ClassCalibrator:
     @property
     def n_classes(self) -> int:
         """The number of known classes, k."""
-        return int(self.fold_counts.shape[1])
+        return len(self.groups)
 
     @property
     def counts(self) -> IntArray:
-        """Calibration rows of each class, (k,)."""
-        totals: IntArray = self.fold_counts.sum(axis=0)
+        """Calibration rows that each class is compared with, (k,): its own, or those of its whole group."""
+        totals: IntArray = self.fold_counts.sum(axis=0)[self.groups]
         return totals
 
     @property
@@ -107,15 +122,17 @@ class ClassCalibrator:
         """
         s = _checked(scores, ndim=2 if self.method == "split" and np.ndim(scores) == 2 else 3)
         s = s.reshape(-1, *s.shape[-2:])
-        if (s.shape[0], s.shape[2]) != self.fold_counts.shape:
+        if (s.shape[0], s.shape[2]) != (self.n_folds, self.n_classes):
             raise ValueError(
                 f"scores of {s.shape[0]} folds and {s.shape[2]} classes given, "
                 f"calibrated with {self.n_folds} folds and {self.n_classes} classes"
             )
         at_least = np.zeros(s.shape[1:], dtype=np.int64)
         ends = np.cumsum(self.fold_counts).reshape(self.fold_counts.shape)
-        for (f, c), count in np.ndenumerate(self.fold_counts):
-            known = self._scores[ends[f, c] - count : ends[f, c]]
+        for f, c in np.ndindex(self.n_folds, self.n_classes):
+            g = self.groups[c]
+            count = self.fold_counts[f, g]
+            known = self._scores[ends[f, g] - count : ends[f, g]]
             # side="left" leaves out strictly smaller scores only, so ties count as at least as strange.
             at_least[:, c] += count - np.searchsorted(known, s[f, :, c], side="left")
         p: FloatArray = (1 + at_least) / (1 + self.counts)
@@ -140,21 +157,25 @@ class ClassCalibrator:
         """
         _check_alpha(alpha)
         bounds = [_worst_case(column[column > 0], alpha) for column in self.fold_counts.T]
-        return np.maximum(alpha, np.array(bounds, dtype=np.float64))
+        return np.maximum(alpha, np.array(bounds, dtype=np.float64))[self.groups]
 
     def state(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """What `from_state` needs: a JSON-able dict and named arrays."""
         meta = {"n_folds": self.n_folds, "n_classes": self.n_classes}
-        return meta, {"scores": self._scores, "fold_counts": self.fold_counts}
+        return meta, {"scores": self._scores, "fold_counts": self.fold_counts, "groups": self.groups}
 
     @classmethod
     def from_state(cls, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> ClassCalibrator:
         """The calibrator whose `state` this is; it gives the same p-values to the last bit."""
         scores = np.asarray(arrays["scores"], dtype=np.float64)
         counts = np.asarray(arrays["fold_counts"], dtype=np.int64)
-        if counts.shape != (meta["n_folds"], meta["n_classes"]) or scores.shape != (counts.sum(),):
+        groups = np.asarray(arrays["groups"], dtype=np.int64)
+        n_groups = int(groups.max(initial=-1)) + 1
+        fits = counts.shape == (meta["n_folds"], n_groups) and groups.shape == (meta["n_classes"],)
+        sane = fits and (counts >= 0).all() and (groups >= 0).all() and scores.shape == (counts.sum(),)
+        if not sane:
             raise ValueError("the calibration state contradicts itself: its counts do not fit its scores")
-        return cls(scores, counts)
+        return cls(scores, counts, groups)
 
 
 def smallest_alpha(counts: npt.ArrayLike) -> FloatArray:
@@ -174,6 +195,24 @@ def too_few(counts: npt.ArrayLike, alpha: float) -> BoolArray:
     """
     _check_alpha(alpha)
     return smallest_alpha(counts) >= alpha
+
+
+def merge_rare(counts: npt.ArrayLike, alpha: float) -> IntArray:
+    """Group the classes (k,) so that every group has enough calibration rows to reject rows at alpha.
+
+    Classes with enough rows stay alone. The others form one group, joined by the next larger classes until its
+    rows suffice. Groups are numbered from 0 in the order of their first class.
+    """
+    n = np.asarray(counts, dtype=np.int64)
+    merged = too_few(n, alpha)
+    if merged.any():
+        for c in np.argsort(n, kind="stable"):
+            if not too_few([n[merged].sum()], alpha)[0]:
+                break
+            merged[c] = True
+    group = np.arange(len(n))
+    group[merged] = np.flatnonzero(merged)[0] if merged.any() else 0
+    return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
 def decide(p_values: npt.ArrayLike, class_scores: npt.ArrayLike, alpha: float) -> IntArray:

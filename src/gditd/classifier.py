@@ -1,67 +1,381 @@
-"""GDITDClassifier: the front door."""
+"""GDITDClassifier: raw tables in, calibrated verdicts out."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import warnings
+from typing import Any, Literal, Self
 
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from gditd.calibration import (
+    OOD,
+    ClassCalibrator,
+    Rule,
+    decide,
+    false_discovery,
+    merge_rare,
+    sign_rule,
+    smallest_alpha,
+)
 from gditd.detectors.base import Detector, FloatArray
-from gditd.detectors.gditd import GDITD
-from gditd.model_file import Tensors
-from gditd.presets import preset_settings
+from gditd.detectors.network import part_of, resolve_backbone, resolve_device
+from gditd.inputs import new_table, training_table
+from gditd.labels import encode_labels
+from gditd.model_file import ModelFileError, Tensors
+from gditd.nn import GaussianDescriptor, GDITDLoss
+from gditd.plan import Calibration, Plan, make_plan
+from gditd.presets import Settings, chosen_settings
+from gditd.tables import EncodedTable, TableEncoder
+from gditd.tables.numbers import Numbers
+from gditd.temperature import fit_temperature
+from gditd.training import Cohort, DescentSettings
 from gditd.training.cohort import Backbone
 from gditd.training.descent import ProgressCallback
 
 
-class GDITDClassifier(Detector):
-    """x."""
+class RareClassWarning(UserWarning):
+    """A class has too few rows for the promise asked for."""
 
-    detector_: GDITD
+
+class GDITDClassifier(Detector):
+    """Classify rows of a table, or say that they belong to no known class, with a promise on false alarms.
+
+    Takes numpy arrays, pandas, polars and Arrow tables with numbers, categories, booleans, dates and missing values.
+
+    Parameters
+    ----------
+    preset : "default", "fast" (one member, quicker to fit and score) or "paper" (the paper, to the letter).
+    alpha : the share of each known class's own new rows that may be called OOD.
+    rule : "conformal" (class-wise p-values) or "sign" (the paper's rule, which promises nothing).
+    calibration : "cross" (every row trains; the proven bound is about 2 alpha), "split" (three rows in ten are kept
+        for calibration; the proven bound is alpha) or "none".
+    numbers : how number columns are encoded: "zscore", "quantile" or "piecewise".
+    ignore : names of columns to leave out.
+    on_error : "raise", or "ood" to call a row that cannot be read OOD and say why.
+    backbone : "mlp", "residual", or a callable n_features -> nn.Module whose output is the embedding.
+    n_members, max_epochs, batch_size : of training.
+    device : "auto" (a GPU if there is one), "cpu", "cuda", ...
+    progress : called with a :class:`gditd.training.Progress` after each epoch.
+    random_state : int, RandomState or None; the same int gives the same bits on a CPU.
+
+    None stands for what the preset has.
+    """
+
+    encoder_: TableEncoder
+    cohort_: Cohort
+    plan_folds_: NDArray[np.int64]
+    calibrator_: ClassCalibrator | None
+    temperature_: float
+    class_counts_: NDArray[np.int64]
 
     def __init__(
         self,
         *,
         preset: str = "default",
         alpha: float = 0.05,
+        rule: Rule | None = None,
+        calibration: Calibration | None = None,
+        numbers: Numbers | None = None,
+        ignore: tuple[str, ...] = (),
+        on_error: Literal["raise", "ood"] = "raise",
         backbone: str | Backbone | None = None,
+        n_members: int | None = None,
         max_epochs: int | None = None,
+        batch_size: int | None = None,
         device: str = "auto",
         progress: ProgressCallback | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.preset = preset
         self.alpha = alpha
+        self.rule = rule
+        self.calibration = calibration
+        self.numbers = numbers
+        self.ignore = ignore
+        self.on_error = on_error
         self.backbone = backbone
+        self.n_members = n_members
         self.max_epochs = max_epochs
+        self.batch_size = batch_size
         self.device = device
         self.progress = progress
         self.random_state = random_state
 
-    def class_scores(self, X: ArrayLike) -> FloatArray:
-        rows = self._check_rows(X)
-        return self.detector_.class_scores(rows)
+    # --- the life cycle ---
 
-    def ood_score(self, X: ArrayLike) -> FloatArray:
-        rows = self._check_rows(X)
-        return self.detector_.ood_score(rows)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from a table and the class of each row."""
+        settings = self._settings()
+        if not 0 < self.alpha < 1:
+            raise ValueError(f"alpha must lie between 0 and 1, got {self.alpha}")
+        probe = clone(self)
+        table = training_table(probe, X, y)
+        classes, codes = encode_labels(y)
+        if table.num_rows != len(codes):
+            raise ValueError(f"the table has {table.num_rows} rows and there are {len(codes)} labels: give one each")
+        encoder = TableEncoder(numbers=settings.numbers).fit(table, ignore=list(self.ignore))
+        values = encoder.transform(table).values
+        rng = check_random_state(self.random_state)
+        plan = make_plan(codes, calibration=settings.calibration, n_members=settings.n_members, rng=rng)
+        cohort = self._train(values, codes, len(classes), plan, settings)
+        held_out = encoder.hide_lonely_categories(values, table, plan.fold_of_row)
+        # Only now: an interrupted or failed fit leaves the estimator as it was.
+        self.classes_ = classes
+        self.class_counts_ = np.bincount(codes)
+        self.encoder_, self.cohort_, self.plan_folds_ = encoder, cohort, plan.fold_of_member
+        self._remember_columns(probe)
+        self._calibrate(held_out, codes, plan.fold_of_row)
+        self._warn_of_rare_classes()
+        return self
 
-    def _learn(self, X: FloatArray, codes: NDArray[np.int64], n_classes: int) -> None:
-        self.detector_ = self._detector().fit(X, codes)
+    def class_scores(self, X: Any) -> FloatArray:
+        """Zeta (n, classes), averaged over members; positive means inside that class's sphere."""
+        zeta: FloatArray = self._zeta(self._encode(X).values).mean(axis=1)
+        return zeta
 
-    def _detector(self) -> GDITD:
-        settings = preset_settings(self.preset)
-        chosen = {"backbone": self.backbone, "max_epochs": self.max_epochs}
-        chosen = {name: value for name, value in chosen.items() if value is not None}
-        return GDITD(
-            **(settings | chosen), device=self.device, progress=self.progress, random_state=self.random_state
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return a probability per known class (n, classes), calibrated on rows the members did not see."""
+        probabilities: FloatArray = softmax(self.class_scores(X) / self.temperature_, axis=1)
+        return probabilities
+
+    def ood_score(self, X: Any) -> FloatArray:
+        """Minus the largest zeta: higher = more likely of no known class."""
+        largest: FloatArray = self.class_scores(X).max(axis=1)
+        return -largest
+
+    def p_values(self, X: Any) -> FloatArray:
+        """Class-wise conformal p-values (n, classes); small means strange for that class."""
+        encoded = self._encode(X)
+        p = self._p_values(self._zeta(encoded.values))
+        p[list(encoded.row_errors)] = 0.0
+        return p
+
+    def verdict(
+        self, X: Any, alpha: float | None = None, *, control: Literal["row", "table"] = "row"
+    ) -> pd.DataFrame:
+        """Give each row a verdict: a known class, or "OOD".
+
+        Columns: verdict, known_class (the most likely one in any case), p_value (of the best class; small means OOD),
+        ood_score; with on_error="ood" also error. control="table" bounds the expected share of false alarms among
+        all alarms of this table by alpha (Benjamini-Hochberg) instead of the false-alarm rate per class.
+        """
+        alpha = self.alpha if alpha is None else alpha
+        encoded = self._encode(X)
+        by_member = self._zeta(encoded.values)
+        zeta = by_member.mean(axis=1)
+        p = self._p_values(by_member) if self.calibrator_ is not None else np.full(zeta.shape, np.nan)
+        p[list(encoded.row_errors)] = 0.0
+        winners = self._winners(zeta, p, alpha, control)
+        winners[list(encoded.row_errors)] = OOD
+        frame = pd.DataFrame(
+            {
+                "verdict": [("OOD" if w == OOD else self.classes_[w]) for w in winners],
+                "known_class": self.classes_[zeta.argmax(axis=1)],
+                "p_value": p.max(axis=1),
+                "ood_score": -zeta.max(axis=1),
+            }
+        )
+        if self.on_error == "ood":
+            frame["error"] = [encoded.row_errors.get(row) for row in range(len(frame))]
+        return frame
+
+    # --- what is promised ---
+
+    def promises(self, alpha: float | None = None) -> pd.DataFrame:
+        """What holds for each class at alpha: its rows, the proven bound on its false alarms, the smallest alpha.
+
+        `calibrated_with` lists the classes that share their calibration rows with it: the bound then holds for their
+        rows together.
+        """
+        check_is_fitted(self)
+        alpha = self.alpha if alpha is None else alpha
+        frame = pd.DataFrame({"class": self.classes_, "rows": self.class_counts_})
+        if self.calibrator_ is None:
+            return frame.assign(promise=np.nan, smallest_alpha=np.nan, calibrated_with="")
+        groups = self.calibrator_.groups
+        partners = [
+            ", ".join(str(other) for c, other in enumerate(self.classes_) if groups[c] == groups[own] and c != own)
+            for own in range(len(groups))
+        ]
+        return frame.assign(
+            promise=self.calibrator_.promise(alpha),
+            smallest_alpha=smallest_alpha(self.calibrator_.counts),
+            calibrated_with=partners,
         )
 
-    def _tensors(self) -> Tensors:
-        return self.detector_._tensors()
+    # --- scikit-learn ---
 
-    def _restore(self, tensors: Tensors) -> None:
-        detector = self._detector()
-        detector.classes_ = np.arange(len(self.classes_))
-        detector.n_features_in_ = self.n_features_in_
-        detector._restore(tensors)
-        self.detector_ = detector
+    def __sklearn_tags__(self) -> Tags:
+        """Missing values and categories are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
+    # --- inside ---
+
+    def _settings(self) -> Settings:
+        return chosen_settings(
+            self.preset,
+            rule=self.rule,
+            calibration=self.calibration,
+            numbers=self.numbers,
+            backbone=self.backbone,
+            n_members=self.n_members,
+            max_epochs=self.max_epochs,
+            batch_size=self.batch_size,
+        )
+
+    def _train(
+        self, values: Tensor, codes: NDArray[np.int64], n_classes: int, plan: Plan, settings: Settings
+    ) -> Cohort:
+        return Cohort.fit(
+            values,
+            torch.as_tensor(codes),
+            plan.members,
+            backbone=resolve_backbone(settings.backbone),
+            head=lambda dim: GaussianDescriptor(n_classes, dim),
+            loss=GDITDLoss(beta=settings.beta),
+            n_classes=n_classes,
+            settings=DescentSettings(
+                max_epochs=settings.max_epochs,
+                batch_size=settings.batch_size,
+                learning_rate=settings.learning_rate,
+                validation_fraction=settings.validation_fraction,
+                patience=settings.patience,
+            ),
+            callback=self.progress,
+            device=resolve_device(self.device),
+        )
+
+    def _calibrate(self, values: Tensor, codes: NDArray[np.int64], fold_of_row: NDArray[np.int64]) -> None:
+        """Learn from rows that the members scoring them did not see: p-values and the temperature."""
+        rows = np.flatnonzero(fold_of_row >= 0)
+        self.calibrator_, self.temperature_ = None, 1.0
+        if not len(rows):
+            return
+        by_fold = self._by_fold(self._zeta(values[torch.from_numpy(rows)]))
+        folds, codes = fold_of_row[rows], codes[rows]
+        unseen = by_fold[np.arange(len(rows)), folds]
+        groups = merge_rare(np.bincount(codes, minlength=len(self.classes_)), self.alpha)
+        self.calibrator_ = ClassCalibrator.fit(-unseen, codes, folds, groups)
+        self.temperature_ = fit_temperature(unseen, codes)
+
+    def _encode(self, X: Any) -> EncodedTable:
+        check_is_fitted(self)
+        encoded = self.encoder_.transform(new_table(self, X), on_error=self.on_error)
+        for note in encoded.notes:
+            warnings.warn(note, UserWarning, stacklevel=3)
+        return encoded
+
+    def _zeta(self, values: Tensor) -> FloatArray:
+        """Zeta of every member, (n, members, classes)."""
+        return self.cohort_.apply(values, lambda _, description: description.zeta.transpose(0, 1)).float().numpy()
+
+    def _by_fold(self, zeta: FloatArray) -> FloatArray:
+        """Average the members of each fold: (n, members, classes) -> (n, folds, classes)."""
+        folds = np.unique(self.plan_folds_)
+        return np.stack([zeta[:, self.plan_folds_ == fold].mean(axis=1) for fold in folds], axis=1)
+
+    def _p_values(self, zeta: FloatArray) -> NDArray[np.float64]:
+        if self.calibrator_ is None:
+            raise ValueError(
+                'this model is not calibrated and has no p-values: fit it with calibration="cross" or "split"'
+            )
+        return self.calibrator_.p_values(-self._by_fold(zeta).transpose(1, 0, 2))
+
+    def _winners(self, zeta: FloatArray, p: NDArray[np.float64], alpha: float, control: str) -> NDArray[np.int64]:
+        if self._settings().rule == "sign":
+            return sign_rule(zeta)
+        if control == "row":
+            return decide(p, zeta, alpha)
+        if control != "table":
+            raise ValueError(f'control must be "row" or "table", got {control!r}')
+        flagged = false_discovery(p, alpha)[1]
+        return np.where(flagged, OOD, zeta.argmax(axis=1))
+
+    def _warn_of_rare_classes(self) -> None:
+        promises = self.promises()
+        lonely = promises[promises["rows"] == 1]["class"].tolist()
+        if lonely:
+            warnings.warn(
+                f"of class {quoted_list(lonely)} there is one row only: how its new rows look cannot be told",
+                RareClassWarning,
+                stacklevel=3,
+            )
+        if self.calibrator_ is None:
+            return
+        merged = promises[promises["calibrated_with"] != ""]["class"].tolist()
+        if merged:
+            warnings.warn(
+                f"too few rows for a promise of their own at alpha {self.alpha:g}: classes {quoted_list(merged)} are "
+                "calibrated together, and the promise holds for their rows taken together",
+                RareClassWarning,
+                stacklevel=3,
+            )
+        if (promises["smallest_alpha"] >= self.alpha).any():
+            warnings.warn(
+                f"too few rows to call anything OOD at alpha {self.alpha:g}: the smallest that can is just above "
+                f"{promises['smallest_alpha'].max():.3g}",
+                RareClassWarning,
+                stacklevel=3,
+            )
+
+    # --- the model file ---
+
+    def _document(self) -> dict[str, Any]:
+        document = {"encoder": self.encoder_.state()[0]}
+        if self.calibrator_ is not None:
+            document["calibrator"] = self.calibrator_.state()[0]
+        return document
+
+    def _tensors(self) -> Tensors:
+        tensors: Tensors = {f"encoder.{name}": value for name, value in self.encoder_.state()[1].items()}
+        tensors |= {f"network.{name}": value for name, value in self.cohort_.network.items()}
+        tensors |= {f"head.{name}": value for name, value in self.cohort_.head.items()}
+        if self.calibrator_ is not None:
+            tensors |= {f"calibrator.{name}": value for name, value in self.calibrator_.state()[1].items()}
+        tensors["folds"] = self.plan_folds_
+        tensors["temperature"] = np.array([self.temperature_])
+        tensors["class_counts"] = self.class_counts_
+        return tensors
+
+    def _restore(self, tensors: Tensors, document: dict[str, Any]) -> None:
+        settings = self._settings()
+        self.encoder_ = TableEncoder.from_state(document["encoder"], part_of(tensors, "encoder."))
+        self.cohort_ = Cohort.restore(
+            part_of(tensors, "network."),
+            part_of(tensors, "head."),
+            n_features=self.encoder_.width,
+            backbone=resolve_backbone(settings.backbone),
+            head_factory=lambda dim: GaussianDescriptor(len(self.classes_), dim),
+            loss=GDITDLoss(beta=settings.beta),
+        )
+        self.plan_folds_ = np.asarray(tensors["folds"])
+        self.temperature_ = float(np.asarray(tensors["temperature"])[0])
+        self.class_counts_ = np.asarray(tensors["class_counts"])
+        if self.plan_folds_.shape != (self.cohort_.n_members,) or len(self.class_counts_) != len(self.classes_):
+            raise ModelFileError("its folds or class counts do not fit its members and classes")
+        self.calibrator_ = None
+        if "calibrator" in document:
+            arrays = {name: value.numpy() for name, value in part_of(tensors, "calibrator.").items()}
+            self.calibrator_ = ClassCalibrator.from_state(document["calibrator"], arrays)
+
+    def _try_out(self) -> None:
+        by_member = self._zeta(torch.zeros(2, self.encoder_.width))
+        if self.calibrator_ is not None:
+            self._p_values(by_member)
+
+
+def quoted_list(values: list[Any]) -> str:
+    """Up to five values for a message."""
+    shown = ", ".join(repr(str(value)) for value in values[:5])
+    return shown + (f" and {len(values) - 5} more" if len(values) > 5 else "")

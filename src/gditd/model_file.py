@@ -51,6 +51,7 @@ def save_model(estimator: Detector, path: str | PathLike[str]) -> None:
         "classes": describe_labels(estimator.classes_),
         "n_features": int(estimator.n_features_in_),
         "feature_names": feature_names(estimator),
+        "learned": estimator._document(),
     }
     tensors = tensors_of(estimator)
     metadata = {"format": FORMAT, "version": str(VERSION), "document": json.dumps(document)}
@@ -120,7 +121,8 @@ def rebuild(
         if len(names) != estimator.n_features_in_:
             raise ModelFileError("its column names do not fit its number of columns")
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    estimator._restore(dict(tensors))
+    estimator._restore(dict(tensors), document["learned"])
+    estimator._try_out()
     refuse_differences(tensors, tensors_of(estimator))
     return estimator
 
@@ -165,6 +167,8 @@ def plain_setting(name: str, value: Any) -> Any:
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, tuple | list) and all(isinstance(item, str) for item in value):
+        return list(value)
     if name == "random_state":
         return None
     if callable(value):

@@ -1,20 +1,53 @@
-"""Named settings of the GDITD detector."""
+"""Named settings of the classifier."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
-PRESETS: dict[str, dict[str, Any]] = {
-    # The paper, to the letter.
-    "paper": {},
-    "default": {"backbone": "residual", "n_members": 5, "beta": "effective"},
-    "fast": {"backbone": "residual", "max_epochs": 40},
+from gditd.calibration import Rule
+from gditd.nn.losses import Beta
+from gditd.plan import Calibration
+from gditd.tables.numbers import Numbers
+from gditd.training.cohort import Backbone
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Everything a preset decides; the defaults are the paper's."""
+
+    numbers: Numbers = "zscore"
+    backbone: str | Backbone = "mlp"
+    n_members: int = 1
+    beta: Beta = "paper"
+    max_epochs: int = 100
+    batch_size: int = 200
+    learning_rate: float = 1e-3
+    validation_fraction: float = 0.0
+    patience: int = 10
+    calibration: Calibration = "none"
+    rule: Rule = "sign"
+
+
+PRESETS = {
+    "paper": Settings(),
+    "default": Settings(backbone="residual", n_members=5, beta="effective", calibration="cross", rule="conformal"),
+    "fast": Settings(backbone="residual", beta="effective", calibration="split", rule="conformal", max_epochs=40),
 }
 
 
-def preset_settings(preset: str) -> dict[str, Any]:
-    """Return the settings of a preset by name."""
+def chosen_settings(preset: str, **chosen: Any) -> Settings:
+    """Take a preset and replace what was chosen (None: not chosen)."""
     if preset not in PRESETS:
         names = ", ".join(f'"{name}"' for name in PRESETS)
         raise ValueError(f"preset must be one of {names}, got {preset!r}")
-    return PRESETS[preset]
+    settings = replace(PRESETS[preset], **{name: value for name, value in chosen.items() if value is not None})
+    if settings.calibration not in ("cross", "split", "none"):
+        raise ValueError(f'calibration must be "cross", "split" or "none", got {settings.calibration!r}')
+    if settings.rule not in ("conformal", "sign"):
+        raise ValueError(f'rule must be "conformal" or "sign", got {settings.rule!r}')
+    if settings.rule == "conformal" and settings.calibration == "none":
+        raise ValueError('rule="conformal" needs calibration="cross" or "split"')
+    if settings.n_members < 1:
+        raise ValueError(f"n_members must be at least 1, got {settings.n_members}")
+    return settings

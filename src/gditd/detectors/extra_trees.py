@@ -10,7 +10,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.tree import ExtraTreeClassifier
 from sklearn.tree._tree import Tree
 
-from gditd.detectors.base import Detector, FloatArray
+from gditd.detectors.base import ArrayDetector, FloatArray
 from gditd.model_file import ModelFileError, Tensors
 
 NODE_FIELDS = {
@@ -25,7 +25,7 @@ NODE_FIELDS = {
 }
 
 
-class ExtraTrees(Detector):
+class ExtraTrees(ArrayDetector):
     """One minus the largest class probability of scikit-learn's ExtraTreesClassifier.
 
     Parameters
@@ -85,7 +85,7 @@ class ExtraTrees(Detector):
         tensors["depths"] = np.array([tree["max_depth"] for tree in trees], dtype=np.int64)
         return tensors
 
-    def _restore(self, tensors: Tensors) -> None:
+    def _restore(self, tensors: Tensors, document: dict[str, Any]) -> None:
         arrays = {name: np.asarray(value) for name, value in tensors.items()}
         n_classes = len(self.classes_)
         ends = np.cumsum(arrays["node_counts"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
@@ -69,9 +71,12 @@ class KNN(SoftmaxNetwork):
         cosines = unit_length(embedding) @ self.bank_.mT
         return (2 - 2 * cosines.topk(k, dim=-1).values[..., -1]).clamp_min(0).sqrt()
 
-    def _after_training(self, x: Tensor, codes: NDArray[np.int64], n_classes: int) -> None:
+    def _learn(self, X: FloatArray, codes: NDArray[np.int64], n_classes: int) -> None:
         if self.n_neighbors < 1:
             raise ValueError(f"n_neighbors must be at least 1, got {self.n_neighbors}")
+        super()._learn(X, codes, n_classes)
+
+    def _after_training(self, x: Tensor, codes: NDArray[np.int64], n_classes: int) -> None:
         chosen = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))[:LARGEST_BANK].sort().values
         bank = self.cohort_.apply(x[chosen], lambda embedding, _: unit_length(embedding).transpose(0, 1))
         self.bank_ = bank.transpose(0, 1).contiguous().to(self.cohort_.device)
@@ -79,8 +84,8 @@ class KNN(SoftmaxNetwork):
     def _tensors(self) -> Tensors:
         return super()._tensors() | {"bank": self.bank_}
 
-    def _restore(self, tensors: Tensors) -> None:
-        super()._restore(tensors)
+    def _restore(self, tensors: Tensors, document: dict[str, Any]) -> None:
+        super()._restore(tensors, document)
         self.bank_ = torch.as_tensor(tensors["bank"])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
@@ -42,8 +44,8 @@ class Mahalanobis(SoftmaxNetwork):
     def _tensors(self) -> Tensors:
         return super()._tensors() | {"means": self.means_, "whitening": self.whitening_}
 
-    def _restore(self, tensors: Tensors) -> None:
-        super()._restore(tensors)
+    def _restore(self, tensors: Tensors, document: dict[str, Any]) -> None:
+        super()._restore(tensors, document)
         self.means_, self.whitening_ = (
             torch.as_tensor(tensors["means"]),
             torch.as_tensor(tensors["whitening"]),

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from torch import Tensor, nn
 
-from gditd.detectors.base import Detector, FloatArray
+from gditd.detectors.base import ArrayDetector, FloatArray
 from gditd.model_file import ModelFileError, Tensors
 from gditd.nn import MLP, ResidualMLP
 from gditd.training import Cohort, DescentSettings, Member
@@ -26,7 +26,7 @@ BACKBONES: dict[str, Backbone] = {"mlp": MLP, "residual": ResidualMLP}
 LARGEST_INPUT = 1e6
 
 
-class NetworkDetector(Detector):
+class NetworkDetector(ArrayDetector):
     """A detector on the embedding of a cohort of networks; the defaults are the paper's.
 
     Parameters
@@ -128,8 +128,9 @@ class NetworkDetector(Detector):
         tensors |= {f"head.{name}": value for name, value in self.cohort_.head.items()}
         return tensors
 
-    def _restore(self, tensors: Tensors) -> None:
-        self.mean_, self.scale_ = np.asarray(tensors["mean"]), np.asarray(tensors["scale"])
+    def _restore(self, tensors: Tensors, document: dict[str, Any]) -> None:
+        self.mean_ = np.asarray(tensors["mean"], dtype=np.float64)
+        self.scale_ = np.asarray(tensors["scale"], dtype=np.float64)
         if self.mean_.shape != (self.n_features_in_,) or self.scale_.shape != (self.n_features_in_,):
             raise ModelFileError("its scaling does not fit its number of columns")
         self.cohort_ = Cohort.restore(

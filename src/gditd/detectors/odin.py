@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
@@ -59,6 +61,6 @@ class ODIN(SoftmaxNetwork):
     def _tensors(self) -> Tensors:
         return super()._tensors() | {"step": np.array([self.step_])}
 
-    def _restore(self, tensors: Tensors) -> None:
-        super()._restore(tensors)
+    def _restore(self, tensors: Tensors, document: dict[str, Any]) -> None:
+        super()._restore(tensors, document)
         self.step_ = float(np.asarray(tensors["step"])[0])

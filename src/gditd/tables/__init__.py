@@ -1,0 +1,19 @@
+"""A raw table in, a tensor out: reading, column kinds, and the encoding of rows for a network."""
+
+from .convert import to_arrow
+from .encoder import EncodedTable, EncoderModule, TableEncoder
+from .errors import TableError
+from .readers import iter_tables, read_table
+from .schema import ColumnSchema, TableSchema
+
+__all__ = [
+    "ColumnSchema",
+    "EncodedTable",
+    "EncoderModule",
+    "TableEncoder",
+    "TableError",
+    "TableSchema",
+    "iter_tables",
+    "read_table",
+    "to_arrow",
+]
