@@ -121,7 +121,7 @@ class ClassCalibrator:
         scores: (m, k) for split calibration; (K, m, k) for cross, entry f from the members of fold f.
         """
         s = _checked(scores, ndim=2 if self.method == "split" and np.ndim(scores) == 2 else 3)
-        s = s.reshape(-1, *s.shape[-2:])
+        s = s[None] if s.ndim == 2 else s
         if (s.shape[0], s.shape[2]) != (self.n_folds, self.n_classes):
             raise ValueError(
                 f"scores of {s.shape[0]} folds and {s.shape[2]} classes given, "

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from scipy.special import softmax
@@ -32,8 +33,8 @@ from gditd.labels import encode_labels
 from gditd.model_file import ModelFileError, Tensors
 from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.plan import Calibration, Plan, make_plan
-from gditd.presets import Settings, chosen_settings
-from gditd.tables import EncodedTable, TableEncoder
+from gditd.presets import Settings, chosen_settings, refuse_unfit
+from gditd.tables import EncodedTable, TableEncoder, TableError
 from gditd.tables.numbers import Numbers
 from gditd.temperature import fit_temperature
 from gditd.training import Cohort, DescentSettings
@@ -114,17 +115,17 @@ class GDITDClassifier(Detector):
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from a table and the class of each row."""
         settings = self._settings()
-        if not 0 < self.alpha < 1:
-            raise ValueError(f"alpha must lie between 0 and 1, got {self.alpha}")
+        refuse_unfit(alpha=self.alpha, on_error=self.on_error, ignore=self.ignore)
         probe = clone(self)
-        table = training_table(probe, X, y)
         classes, codes = encode_labels(y)
+        table = training_table(probe, X)
+        if "OOD" in classes.tolist():
+            raise ValueError('a class cannot be named "OOD", the verdict on rows of no known class: rename it')
         if table.num_rows != len(codes):
             raise ValueError(f"the table has {table.num_rows} rows and there are {len(codes)} labels: give one each")
-        encoder = TableEncoder(numbers=settings.numbers).fit(table, ignore=list(self.ignore))
-        values = encoder.transform(table).values
         rng = check_random_state(self.random_state)
         plan = make_plan(codes, calibration=settings.calibration, n_members=settings.n_members, rng=rng)
+        encoder, values = self._learn_columns(table, plan, settings)
         cohort = self._train(values, codes, len(classes), plan, settings)
         held_out = encoder.hide_lonely_categories(values, table, plan.fold_of_row)
         # Only now: an interrupted or failed fit leaves the estimator as it was.
@@ -177,14 +178,15 @@ class GDITDClassifier(Detector):
         winners[list(encoded.row_errors)] = OOD
         frame = pd.DataFrame(
             {
-                "verdict": [("OOD" if w == OOD else self.classes_[w]) for w in winners],
+                "verdict": np.append(self.classes_.astype(object), "OOD")[winners],  # OOD is -1, the last
                 "known_class": self.classes_[zeta.argmax(axis=1)],
                 "p_value": p.max(axis=1),
                 "ood_score": -zeta.max(axis=1),
             }
         )
         if self.on_error == "ood":
-            frame["error"] = [encoded.row_errors.get(row) for row in range(len(frame))]
+            errors = [encoded.row_errors.get(row) for row in range(len(frame))]
+            frame["error"] = pd.Series(errors, dtype=object)
         return frame
 
     # --- what is promised ---
@@ -193,7 +195,7 @@ class GDITDClassifier(Detector):
         """What holds for each class at alpha: its rows, the proven bound on its false alarms, the smallest alpha.
 
         `calibrated_with` lists the classes that share their calibration rows with it: the bound then holds for their
-        rows together.
+        rows together. Nothing is promised (NaN) for a class of one row, which none of them calibrates.
         """
         check_is_fitted(self)
         alpha = self.alpha if alpha is None else alpha
@@ -206,7 +208,7 @@ class GDITDClassifier(Detector):
             for own in range(len(groups))
         ]
         return frame.assign(
-            promise=self.calibrator_.promise(alpha),
+            promise=np.where(self.class_counts_ > 1, self.calibrator_.promise(alpha), np.nan),
             smallest_alpha=smallest_alpha(self.calibrator_.counts),
             calibrated_with=partners,
         )
@@ -234,6 +236,22 @@ class GDITDClassifier(Detector):
             batch_size=self.batch_size,
         )
 
+    def _learn_columns(self, table: pa.Table, plan: Plan, settings: Settings) -> tuple[TableEncoder, Tensor]:
+        """Learn the columns and encode the table.
+
+        Where split calibration holds rows out, they are held out here too: ranges and categories that know the
+        rows that calibrate would make new rows look stranger than them.
+        """
+        encoder = TableEncoder(numbers=settings.numbers).fit(table, ignore=list(self.ignore))
+        if settings.calibration == "split":
+            own_rows = table.filter(pa.array(plan.fold_of_row < 0))
+            try:
+                narrow = TableEncoder(numbers=settings.numbers).fit(own_rows, ignore=list(self.ignore))
+                return narrow, narrow.transform(table).values
+            except TableError:  # it takes the rows held out to see what a column is
+                pass
+        return encoder, encoder.transform(table).values
+
     def _train(
         self, values: Tensor, codes: NDArray[np.int64], n_classes: int, plan: Plan, settings: Settings
     ) -> Cohort:
@@ -251,6 +269,7 @@ class GDITDClassifier(Detector):
                 learning_rate=settings.learning_rate,
                 validation_fraction=settings.validation_fraction,
                 patience=settings.patience,
+                rare_per_batch=settings.rare_per_batch,
             ),
             callback=self.progress,
             device=resolve_device(self.device),
@@ -260,7 +279,7 @@ class GDITDClassifier(Detector):
         """Learn from rows that the members scoring them did not see: p-values and the temperature."""
         rows = np.flatnonzero(fold_of_row >= 0)
         self.calibrator_, self.temperature_ = None, 1.0
-        if not len(rows):
+        if self._settings().calibration == "none":
             return
         by_fold = self._by_fold(self._zeta(values[torch.from_numpy(rows)]))
         folds, codes = fold_of_row[rows], codes[rows]
@@ -271,7 +290,9 @@ class GDITDClassifier(Detector):
 
     def _encode(self, X: Any) -> EncodedTable:
         check_is_fitted(self)
-        encoded = self.encoder_.transform(new_table(self, X), on_error=self.on_error)
+        table = new_table(self, X)
+        table = table.drop_columns([name for name in self.ignore if name in table.column_names])
+        encoded = self.encoder_.transform(table, on_error=self.on_error)
         for note in encoded.notes:
             warnings.warn(note, UserWarning, stacklevel=3)
         return encoded
@@ -290,7 +311,9 @@ class GDITDClassifier(Detector):
             raise ValueError(
                 'this model is not calibrated and has no p-values: fit it with calibration="cross" or "split"'
             )
-        return self.calibrator_.p_values(-self._by_fold(zeta).transpose(1, 0, 2))
+        # With fewer rows than folds, the last folds calibrate nothing.
+        by_fold = self._by_fold(zeta)[:, : self.calibrator_.n_folds]
+        return self.calibrator_.p_values(-by_fold.transpose(1, 0, 2))
 
     def _winners(self, zeta: FloatArray, p: NDArray[np.float64], alpha: float, control: str) -> NDArray[np.int64]:
         if self._settings().rule == "sign":

@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
@@ -28,17 +29,16 @@ PLAIN_VALUES = (
     datetime.time,
     datetime.timedelta,
     type(None),
+    type(pd.NA),
 )
 
 
-def training_table(estimator: BaseEstimator, X: Any, y: Any) -> pa.Table:
+def training_table(estimator: BaseEstimator, X: Any) -> pa.Table:
     """Check training rows and set `n_features_in_` and, for frames, `feature_names_in_`."""
     if not is_frame(X):
-        rows, _ = validate_data(estimator, X, y, dtype=None, ensure_all_finite=False, ensure_min_samples=2)
-        return to_arrow(numbers_if_possible(rows))
+        rows = validate_data(estimator, X, dtype=None, ensure_all_finite=False, ensure_min_samples=2)
+        return to_arrow(refuse_odd_cells(rows))
     table = to_arrow(X)
-    if y is None:
-        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
     if table.num_columns == 0 or table.num_rows < 2:
         raise TableError(
             f"a table of {table.num_rows} rows and {table.num_columns} columns is too small to learn from"
@@ -52,8 +52,8 @@ def new_table(estimator: BaseEstimator, X: Any) -> pa.Table:
     """Check new rows: frames by column name, arrays (and models that never saw names) by position."""
     names = getattr(estimator, "feature_names_in_", None)
     if not is_frame(X):
-        rows = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False)
-        return to_arrow(numbers_if_possible(rows), columns=None if names is None else list(names))
+        rows = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+        return to_arrow(refuse_odd_cells(rows), columns=None if names is None else list(names))
     table = to_arrow(X)
     if names is not None:
         return table
@@ -74,13 +74,10 @@ def is_frame(X: Any) -> bool:
     return isinstance(nw.from_native(X, pass_through=True), nw.DataFrame | nw.LazyFrame)
 
 
-def numbers_if_possible(rows: NDArray[Any]) -> NDArray[Any]:
-    """Turn an object array into numbers if every cell is one; refuse cells that are no plain value."""
-    if rows.dtype.kind != "O":
-        return rows
-    try:
-        return rows.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, TypeError) and not all(isinstance(cell, PLAIN_VALUES) for cell in rows.flat):
-            raise
-        return rows
+def refuse_odd_cells(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows, unless they are objects and one of them is no plain value."""
+    if rows.dtype.kind == "O":
+        for cell in rows.flat:
+            if not isinstance(cell, PLAIN_VALUES):
+                raise TypeError(f"a cell holds a {type(cell).__name__}: argument must be a string, a date or a number")
+    return rows

@@ -14,12 +14,15 @@ from sklearn.utils.validation import column_or_1d
 
 def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the sorted classes and each row's class number; a row without a label is refused by its number."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
     if isinstance(y, pa.Array | pa.ChunkedArray) or hasattr(y, "to_pandas"):
         y = y.to_pandas()
     labels: NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
     if labels.dtype.kind in "OUfMm":
         refuse_missing(labels)
-    check_classification_targets(labels)
+    if labels.dtype.kind == "O":
+        labels = pd.Series(labels).infer_objects().to_numpy()  # numbers held as objects
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
@@ -27,6 +30,7 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
         raise ValueError(
             f"labels of different types ({', '.join(kinds)}): make them all text or all numbers"
         ) from None
+    check_classification_targets(labels)
     return classes, codes.astype(np.int64)
 
 

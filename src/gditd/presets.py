@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any
 
 from gditd.calibration import Rule
@@ -25,6 +26,7 @@ class Settings:
     learning_rate: float = 1e-3
     validation_fraction: float = 0.0
     patience: int = 10
+    rare_per_batch: int = 0
     calibration: Calibration = "none"
     rule: Rule = "sign"
 
@@ -48,6 +50,17 @@ def chosen_settings(preset: str, **chosen: Any) -> Settings:
         raise ValueError(f'rule must be "conformal" or "sign", got {settings.rule!r}')
     if settings.rule == "conformal" and settings.calibration == "none":
         raise ValueError('rule="conformal" needs calibration="cross" or "split"')
-    if settings.n_members < 1:
-        raise ValueError(f"n_members must be at least 1, got {settings.n_members}")
+    n_members: object = settings.n_members
+    if not isinstance(n_members, Integral) or n_members < 1:
+        raise ValueError(f"n_members must be a whole number of at least 1, got {n_members!r}")
     return settings
+
+
+def refuse_unfit(*, alpha: object, on_error: object, ignore: object) -> None:
+    """Refuse, by name, settings that no preset decides and that cannot work."""
+    if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
+        raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}")
+    if on_error not in ("raise", "ood"):
+        raise ValueError(f'on_error must be "raise" or "ood", got {on_error!r}')
+    if not isinstance(ignore, tuple | list):
+        raise ValueError(f'ignore must be a tuple or list of column names, such as ("id",), got {ignore!r}')

@@ -1,8 +1,9 @@
 """A raw table in, a tensor out: reading, column kinds, and the encoding of rows for a network."""
 
 from .convert import to_arrow
-from .encoder import EncodedTable, EncoderModule, TableEncoder
+from .encoder import EncodedTable, TableEncoder
 from .errors import TableError
+from .module import EncoderModule
 from .readers import iter_tables, read_table
 from .schema import ColumnSchema, TableSchema
 

@@ -128,10 +128,10 @@ class OneHot(nn.Module):
         self.register_buffer("offsets", offsets, persistent=False)
         self.register_buffer("weights", weights, persistent=False)
 
-    def forward(self, codes: Tensor, zeros: Tensor) -> Tensor:
-        """Set one feature per column in a tensor of zeros."""
+    def forward(self, codes: Tensor, zeros: Tensor, *, ordinary: bool) -> Tensor:
+        """Set one feature per column in a tensor of zeros; `ordinary` says that no code is "unseen"."""
         index = codes + self.offsets
-        return zeros.scatter_(1, index, self.weights.take(index))
+        return zeros.scatter_(1, index, 1.0) if ordinary else zeros.scatter_(1, index, self.weights.take(index))
 
 
 def lonely_rows(places: npt.NDArray[np.int64], folds: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:

@@ -1,37 +1,30 @@
-"""A raw table to network inputs: `TableEncoder` fits, checks and encodes; `EncoderModule` can be exported.
-
-Each raw column owns a run of neighbouring features:
-- number, boolean (0/1), datetime (seconds): the scaled value or its bins, then "missing" (0/1) if training
-  rows had missing values; a datetime also the sine and cosine of its parts.
-- category: one feature a bucket, see `categories`.
-One feature more, "unexpected missing", belongs to no column: `EVIDENCE` times the number of values missing where
-no training row had a gap. It is 0 in training, so a gap that was never seen is evidence rather than an average
-value. It stands between the number-like columns, which come first, and the categories.
-"""
+"""`TableEncoder`: learn a table's columns, check tables like it, and encode their rows."""
 
 import copy
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from .categories import EVIDENCE, CategoryCoder, OneHot, lonely_rows
+from .categories import CategoryCoder, OneHot, lonely_rows
 from .columns import Floats, Problem, Times, as_booleans, as_numbers, as_times
 from .convert import to_arrow
 from .dates import Circles, part_codes, varying_parts
 from .errors import TableError, quoted
-from .layout import FeatureLayout, lay_out
+from .layout import lay_out
+from .module import EncoderModule
 from .numbers import NUMBER_MODULES, NumberModule, Numbers, fit_numbers
 from .schema import ColumnSchema, TableSchema, seconds
 
 _RAW_ROWS = 32_000  # rows taken from Arrow at once: enough to make its calls cheap
-_MODULE_ROWS = 8_000  # rows encoded at once: few for the cache, and no power of two, whose strides collide in it
+_MODULE_CELLS = 500_000  # features encoded at once: what fits in a core's cache
 
 _Result = TypeVar("_Result")
 
@@ -49,53 +42,16 @@ class EncodedTable:
     notes: list[str] = field(default_factory=list)
 
 
-class EncoderModule(nn.Module):
-    """Raw numbers (n, a) float64 with NaN for missing, codes (n, c) int64 -> features (n, width) float32.
+class _Raw(NamedTuple):
+    """A table as the module takes it, and the values at fault, first row first.
 
-    Codes are the category columns' first, then the datetime parts'. Numbers and dates are encoded feature by
-    feature and put in order there, where moving a feature is moving one run of memory, then turned to rows.
+    `ordinary` is false where a number is missing or a category was never seen in training.
     """
 
-    expected: Tensor
-    unexpected: Tensor
-    order: Tensor
-
-    def __init__(self, *, numbers: NumberModule, categories: OneHot, dates: Circles, layout: FeatureLayout) -> None:
-        super().__init__()
-        self.numbers = numbers
-        self.categories = categories
-        self.dates = dates
-        self._width = len(layout.names)
-        self._n_categories = categories.offsets.shape[0]
-        self._has_dates = dates.offsets.shape[0] > 0
-        self._reorders = layout.order != list(range(len(layout.order)))
-        self.register_buffer("expected", torch.tensor(layout.expected, dtype=torch.int64), persistent=False)
-        self.register_buffer("unexpected", torch.tensor(layout.unexpected, dtype=torch.int64), persistent=False)
-        self.register_buffer("order", torch.tensor(layout.order, dtype=torch.int64), persistent=False)
-
-    def forward(self, numbers: Tensor, codes: Tensor, out: Tensor | None = None) -> Tensor:
-        """Encode each group of columns side by side, in `out` if given."""
-        features = torch.empty(numbers.shape[0], self._width) if out is None else out
-        by_feature = self._numbers_and_dates(numbers.t(), codes[:, self._n_categories :].t())
-        split = by_feature.shape[0]
-        features[:, :split] = by_feature.t()
-        if self._n_categories:
-            self.categories(codes[:, : self._n_categories], features[:, split:].zero_())
-        return features
-
-    def _numbers_and_dates(self, numbers: Tensor, parts: Tensor) -> Tensor:
-        """(a, n) and (p, n) -> (features, n)."""
-        scaled, gaps = self.numbers.standardised(numbers)
-        groups = [self.numbers(scaled, gaps)]
-        missing = gaps.float()
-        if len(self.expected):
-            groups.append(missing.index_select(0, self.expected))
-        if self._has_dates:
-            groups.append(self.dates(parts))
-        if len(self.unexpected):
-            groups.append(missing.index_select(0, self.unexpected).sum(0, keepdim=True) * EVIDENCE)
-        features = torch.cat(groups)
-        return features.index_select(0, self.order) if self._reorders else features
+    numbers: Tensor
+    codes: Tensor
+    problems: list[Problem]
+    ordinary: bool
 
 
 class TableEncoder:
@@ -158,14 +114,14 @@ class TableEncoder:
 
         def encode(start: int) -> dict[int, str]:
             piece = table.slice(start, _RAW_ROWS)
-            numbers, codes, problems = self._raw(piece, absent)
-            if problems and on_error == "raise":
-                raise TableError(problems[0].message(rows_before + start))
+            raw = self._raw(piece, absent)
+            if raw.problems and on_error == "raise":
+                raise TableError(raw.problems[0].message(rows_before + start))
             errors = dict.fromkeys(range(piece.num_rows), _absence(absent)) if absent else {}
-            for problem in problems:
+            for problem in raw.problems:
                 errors.setdefault(problem.row, problem.message(rows_before + start))
-            self._blank(numbers, codes, list(errors))
-            self._encode_into(values[start : start + piece.num_rows], numbers, codes)
+            self._blank(raw, list(errors))
+            self._encode_into(values[start : start + piece.num_rows], raw, ordinary=raw.ordinary and not errors)
             return {start + row: error for row, error in errors.items()}
 
         row_errors: dict[int, str] = {}
@@ -196,10 +152,10 @@ class TableEncoder:
         absent = self._absent(table)
         if absent:
             raise TableError(_absence(absent))
-        numbers, codes, problems = self._raw(table, [])
-        if problems:
-            raise TableError(problems[0].message(rows_before))
-        return numbers, codes
+        raw = self._raw(table, [])
+        if raw.problems:
+            raise TableError(raw.problems[0].message(rows_before))
+        return raw.numbers, raw.codes
 
     @property
     def width(self) -> int:
@@ -269,8 +225,8 @@ class TableEncoder:
             return []
         return [f"ignored {len(extra)} column{'s' * (len(extra) > 1)} not seen in training: {quoted(extra)}"]
 
-    def _raw(self, table: pa.Table, absent: list[str]) -> tuple[Tensor, Tensor, list[Problem]]:
-        """The module's inputs and the values at fault, first row first. An absent column is all missing."""
+    def _raw(self, table: pa.Table, absent: list[str]) -> _Raw:
+        """The module's inputs. An absent column is all missing."""
         if absent:
             for name in absent:
                 table = table.append_column(name, pa.nulls(table.num_rows))
@@ -286,8 +242,11 @@ class TableEncoder:
         codes: npt.NDArray[np.int64] = np.empty((len(rows), table.num_rows), np.int64)
         for place, row in enumerate(rows):
             codes[place] = row
+        unseen = any((row == coder.n_buckets).any() for row, coder in zip(rows, self._coders.values(), strict=False))
+        with np.errstate(over="ignore"):
+            ordinary = not unseen and math.isfinite(numbers.sum())
         problems.sort(key=lambda problem: problem.row)
-        return torch.from_numpy(numbers).t(), torch.from_numpy(codes).t(), problems
+        return _Raw(torch.from_numpy(numbers).t(), torch.from_numpy(codes).t(), problems, ordinary)
 
     def _number_column(
         self, column: ColumnSchema, table: pa.Table, problems: list[Problem], times: dict[str, Times]
@@ -302,20 +261,22 @@ class TableEncoder:
         problems += wrong
         return values
 
-    def _blank(self, numbers: Tensor, codes: Tensor, rows: list[int]) -> None:
+    def _blank(self, raw: _Raw, rows: list[int]) -> None:
         """Make rows all missing."""
         if not rows:
             return
         missing = [coder.missing_code for coder in self._coders.values()]
         missing += [part_codes(np.array(["NaT"], "datetime64[us]"), p)[0] for ps in self._parts.values() for p in ps]
-        numbers[rows] = float("nan")
-        codes[rows] = torch.tensor(missing, dtype=torch.int64)
+        raw.numbers[rows] = float("nan")
+        raw.codes[rows] = torch.tensor(missing, dtype=torch.int64)
 
-    def _encode_into(self, values: Tensor, numbers: Tensor, codes: Tensor) -> None:
+    def _encode_into(self, values: Tensor, raw: _Raw, *, ordinary: bool) -> None:
+        # Whole hundreds, hence never a power of two, whose strides collide in the cache.
+        step = min(max(_MODULE_CELLS // self.width // 100, 5), 80) * 100
         with torch.no_grad():
-            for start in range(0, len(values), _MODULE_ROWS):
-                rows = slice(start, start + _MODULE_ROWS)
-                self.module_(numbers[rows], codes[rows], out=values[rows])
+            for start in range(0, len(values), step):
+                rows = slice(start, start + step)
+                self.module_(raw.numbers[rows], raw.codes[rows], out=values[rows], ordinary=ordinary)
 
 
 def _in_threads(work: Callable[[int], _Result], starts: range) -> Iterator[_Result]:

@@ -40,11 +40,15 @@ class NumberModule(nn.Module):
         self.register_buffer("centre", centre)
         self.register_buffer("scale", scale)
 
-    def standardised(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """(a, n) float64 -> the same in float32 by centre and scale, 0 for missing; and where that is."""
-        t = (x - self.centre).div_(self.scale).float()
-        missing = t.isnan()
-        return t.nan_to_num_(0.0, _FAR, -_FAR), missing
+    def standardised(self, x: Tensor) -> Tensor:
+        """(a, n) float64 -> the same in float32 by centre and scale, NaN for missing."""
+        return (x - self.centre).div_(self.scale).float()
+
+    def encoded(self, x: Tensor, *, complete: bool) -> tuple[Tensor, Tensor | None]:
+        """(a, n) float64 -> features, and which values are missing: None where `complete` says none is."""
+        t = self.standardised(x)
+        missing = None if complete else t.isnan()
+        return self(t.nan_to_num_(0.0, _FAR, -_FAR), missing), missing
 
     @property
     def feature_counts(self) -> list[int]:
@@ -55,7 +59,7 @@ class NumberModule(nn.Module):
 class ZScore(NumberModule):
     """(a, n) -> (a, n): (x - mean) / std, the paper's choice; 0 for missing."""
 
-    def forward(self, t: Tensor, missing: Tensor) -> Tensor:
+    def forward(self, t: Tensor, missing: Tensor | None) -> Tensor:
         """Keep 1e308 finite."""
         return t.clamp_(-LIMIT, LIMIT)
 
@@ -72,6 +76,7 @@ class QuantileNormal(NumberModule):
     scores: Tensor
     rises: Tensor
     first_cells: Tensor
+    middle: Tensor
 
     def __init__(self, *, centre: Tensor, scale: Tensor, scores: Tensor) -> None:
         super().__init__(centre=centre, scale=scale)
@@ -80,15 +85,17 @@ class QuantileNormal(NumberModule):
         self.register_buffer("rises", rises, persistent=False)
         first_cells = torch.arange(len(centre), dtype=torch.int32)[:, None] * (2 * _CELLS + 1)
         self.register_buffer("first_cells", first_cells, persistent=False)
+        self.register_buffer("middle", torch.tensor(float(_CELLS)), persistent=False)
 
-    def forward(self, t: Tensor, missing: Tensor) -> Tensor:
+    def forward(self, t: Tensor, missing: Tensor | None) -> Tensor:
         """Find each value's cell, and the score between the cell's ends."""
-        place = _drawn(t).mul_(_CELLS).add_(_CELLS)
+        place = torch.add(self.middle, _drawn(t), alpha=_CELLS)
         cell = place.floor()
         index = cell.to(torch.int32).add_(self.first_cells).reshape(-1)
         start = self.scores.index_select(0, index).reshape(t.shape)
         rise = self.rises.index_select(0, index).reshape(t.shape)
-        return start.add_(place.sub_(cell).mul_(rise)).masked_fill_(missing, 0.0)
+        score = start.add_(place.sub_(cell).mul_(rise))
+        return score if missing is None else score.masked_fill_(missing, 0.0)
 
 
 class PiecewiseLinear(NumberModule):
@@ -134,7 +141,7 @@ class PiecewiseLinear(NumberModule):
         """How many bins each column has."""
         return [int(count) for count in self.columns.bincount(minlength=len(self.centre))]
 
-    def forward(self, t: Tensor, missing: Tensor) -> Tensor:
+    def forward(self, t: Tensor, missing: Tensor | None) -> Tensor:
         """Every column's ramps, one after the other."""
         inside = t.clamp(self.lowest, self.highest)
         t = inside + _compressed(t - inside)
@@ -188,8 +195,8 @@ def _upright(values: list[float], dtype: torch.dtype = torch.float32) -> Tensor:
 
 
 def _scaled(ordered: Floats, centre: float, scale: float) -> Tensor:
-    unit = NumberModule(centre=torch.tensor(centre).double(), scale=torch.tensor(scale).double())
-    return unit.standardised(torch.from_numpy(ordered))[0]
+    unit = NumberModule(centre=_upright([centre], torch.float64)[0], scale=_upright([scale], torch.float64)[0])
+    return unit.standardised(torch.from_numpy(ordered)).clamp_(-_FAR, _FAR)
 
 
 def _quantile(ordered: npt.NDArray[Any], level: float | Floats) -> npt.NDArray[Any]:

@@ -89,3 +89,14 @@ def split_for_stopping(
         n_aside = min(round(fraction * len(own)), len(own) // 5)
         aside[own[:n_aside]] = True
     return shuffled[~aside], shuffled[aside]
+
+
+def repeat_rare(rows: Tensor, y: Tensor, *, batch_size: int, per_batch: int) -> Tensor:
+    """Repeat the rows of rare classes, each equally often, until batches hold about `per_batch` of every class."""
+    wanted = per_batch * -(-len(rows) // batch_size)
+    labels = y[rows]
+    repeated = [rows]
+    for label in torch.unique(labels):
+        own = rows[labels == label]
+        repeated.append(own.repeat(-(-wanted // len(own)) - 1 if len(own) < wanted else 0))
+    return torch.cat(repeated)

@@ -1,15 +1,19 @@
-"""Loss and gradients of a GaussianDescriptor under GDITDLoss, written out by hand.
+"""Loss and gradients of a GaussianDescriptor under GDITDLoss, written out by hand, for training on a CPU.
 
-Autograd needs some eighty small kernels for what takes a third of them here, and small kernels are what training
-small networks spends its time on. Classes come before rows in all tensors, (members, classes, batch), so that sums
-over a handful of classes run along contiguous rows. A test holds every number against autograd.
+The tensors of the head are small: what takes time is not arithmetic but calling kernels. So there are as few of them
+as possible, and what is not a matrix product is done by numpy, on the same memory, whose calls cost a third of
+torch's. Classes come before rows in all arrays, (members, classes, batch), so that sums over a handful of classes run
+along contiguous rows. A test holds every number against autograd.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gditd.nn.descriptor import LARGEST_DISTANCE, GaussianDescriptor
@@ -21,10 +25,10 @@ from gditd.nn.losses import (
     GDITDLoss,
     batch_size,
     effective_weights,
-    focusing_factor,
-    log_one_plus_square,
 )
 from gditd.training.objectives import Slopes
+
+Array = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,14 @@ class Prepared:
     """What does not change when the head does: embeddings, their squared norms, and all that labels decide."""
 
     embedding: Tensor
-    norms: Tensor  # (members, 1, batch)
-    labels: Tensor  # (members, 1, batch)
-    push: Tensor  # factors of exp(zeta) in the score loss, 0 for the own class (members, classes, batch)
-    absent: Tensor | None  # True for classes the member does not know (members, classes, 1)
-    weights: Tensor  # effective class weights (members, 1, batch)
-    scale: Tensor | None  # what a row counts (members, 1, batch); None: every row counts 1
+    norms: Array  # (members, 1, batch)
+    own: NDArray[
+        np.int64
+    ]  # where each row's own class is in a flat (members, classes, batch) array: (members, batch)
+    push: Array  # factors of exp(zeta) in the score loss, 0 for the own class (members, classes, batch)
+    absent: NDArray[np.bool_] | None  # True for classes the member does not know (members, classes, 1)
+    weights: Array  # effective class weights (members, batch)
+    scale: Array | None  # what a row counts (members, batch); None: every row counts 1
 
 
 class ClosedFormObjective:
@@ -54,110 +60,134 @@ class ClosedFormObjective:
 
     def prepare(self, embedding: Tensor, y: Tensor, rows: Tensor | None, present: Tensor | None) -> Prepared:
         """Do once per batch what both halves of block descent share."""
-        rows = None if rows is None else rows.to(embedding.dtype)
-        real = embedding.new_ones(y.shape) if rows is None else rows
+        real = embedding.new_ones(y.shape) if rows is None else rows.to(embedding.dtype)
         size = batch_size(real, real).unsqueeze(1)
-        labels = y.unsqueeze(1)
-        push = (self.push / size).unsqueeze(1).expand(-1, self.n_classes, y.shape[1]).clone()
+        n_members, n_rows = y.shape
+        place = np.arange(n_members)[:, None] * (self.n_classes * n_rows) + np.arange(n_rows)
+        own = y.numpy() * n_rows + place
+        push = np.empty((n_members, self.n_classes, n_rows), dtype=real.numpy().dtype)
+        push[:] = (self.push / size).numpy()[:, None]
         if present is not None:
-            push *= present.unsqueeze(2)
+            push *= present.unsqueeze(2).numpy()
+        push.put(own, 0)
+        scale = real / size if self.average else (None if rows is None else real)
         return Prepared(
             embedding=embedding,
-            norms=(embedding * embedding).sum(2).unsqueeze(1),
-            labels=labels,
-            push=push.scatter_(1, labels, 0),
-            absent=None if present is None else ~present.unsqueeze(2),
-            weights=effective_weights(y, real, self.n_classes, self.beta).unsqueeze(1),
-            scale=(real / size).unsqueeze(1) if self.average else (None if rows is None else rows.unsqueeze(1)),
+            norms=torch.linalg.vecdot(embedding, embedding).unsqueeze(1).numpy(),
+            own=own,
+            push=push,
+            absent=None if present is None else ~present.unsqueeze(2).numpy(),
+            weights=effective_weights(y, real, self.n_classes, self.beta).numpy(),
+            scale=None if scale is None else scale.numpy(),
         )
 
     @torch.no_grad()
+    @np.errstate(all="ignore")  # whether training diverges is looked at where epochs end
     def slopes(self, head: dict[str, Tensor], at: Prepared, *, of_head: bool, of_embedding: bool) -> Slopes:
         """Return the loss of each member and the gradients asked for."""
-        centers, log_radii = head["centers"], head["log_radii"].clamp_(min=0).unsqueeze(2)
-        precision = torch.exp(log_radii * -2)
-        radii = torch.exp(log_radii)
-        offset = log_radii * self.dim
+        centers, log_radii = head["centers"], head["log_radii"].clamp_(min=0).unsqueeze(2).numpy()
+        radii = np.exp(log_radii)
+        precision = 1 / (radii * radii)
+        offset = self.dim * log_radii
         distance = self._distance(centers, precision / 2, offset, at)
         loss, by_zeta, by_distance = self._row_slopes(distance, radii - distance, at)
-        by_distance = by_distance.sub_(by_zeta)  # zeta = sigma - D
+        by_distance -= by_zeta  # zeta = sigma - D
         if at.scale is not None:
-            loss, by_zeta, by_distance = loss * at.scale, by_zeta.mul_(at.scale), by_distance.mul_(at.scale)
-        weighted = by_distance * precision
+            loss *= at.scale
+            by_zeta *= at.scale[:, None]
+            by_distance *= at.scale[:, None]
+        weighted = torch.from_numpy(by_distance * precision)
         by_head = None
         if of_head:
             by_centers = torch.baddbmm(weighted.sum(2, keepdim=True) * centers, weighted, at.embedding, alpha=-1)
-            by_spread = (distance.sub_(offset).mul_(-2).add_(self.dim)).mul_(by_distance)
-            by_radii = (by_zeta.sum(2, keepdim=True).mul_(radii)).add_(by_spread.sum(2, keepdim=True))
-            by_head = {"centers": by_centers, "log_radii": by_radii.squeeze(2)}
+            spread = (self.dim + 2 * offset) - 2 * distance
+            by_radii = by_zeta.sum(2) * radii[..., 0] + np.einsum("mkb,mkb->mk", spread, by_distance)
+            by_head = {"centers": by_centers, "log_radii": torch.from_numpy(by_radii)}
         by_embedding = None
         if of_embedding:
             total = at.embedding * weighted.sum(1).unsqueeze(2)
             by_embedding = total.baddbmm_(weighted.mT, centers, alpha=-1)
-        return Slopes(loss.sum((1, 2)), by_head, by_embedding)
+        return Slopes(torch.from_numpy(loss.sum(1)), by_head, by_embedding)
 
     @staticmethod
-    def _distance(centers: Tensor, half_precision: Tensor, offset: Tensor, at: Prepared) -> Tensor:
+    def _distance(centers: Tensor, half_precision: Array, offset: Array, at: Prepared) -> Array:
         """D (members, classes, batch): the square expanded, so that it is one matrix product."""
-        scaled = centers * half_precision
-        constant = (scaled * centers).sum(2, keepdim=True).add_(offset)
-        distance = torch.baddbmm(constant, scaled, at.embedding.mT, alpha=-2)
-        return distance.addcmul_(half_precision, at.norms).clamp_(0, LARGEST_DISTANCE)
+        scaled = centers * torch.from_numpy(half_precision)
+        constant = torch.linalg.vecdot(scaled, centers).unsqueeze(2).numpy() + offset
+        distance: Array = torch.bmm(scaled, at.embedding.mT).numpy()
+        distance *= -2
+        distance += constant
+        distance += half_precision * at.norms
+        return np.clip(distance, 0, LARGEST_DISTANCE, out=distance)
 
-    def _row_slopes(self, distance: Tensor, zeta: Tensor, at: Prepared) -> tuple[Tensor, Tensor, Tensor]:
-        """Loss per row (members, 1, batch), and its slopes by zeta and by D as if they were independent.
+    def _row_slopes(self, distance: Array, zeta: Array, at: Prepared) -> tuple[Array, Array, Array]:
+        """Loss per row (members, batch), and its slopes by zeta and by D as if they were independent.
 
         Slopes for the own class alone are gathered first and added in one go.
         """
-        loss = distance.gather(1, at.labels).mul_(self.weights["pull"])
-        own_by_distance = torch.full_like(loss, self.weights["pull"])
-        own_by_zeta = torch.zeros_like(loss)
-        by_zeta = torch.zeros_like(zeta)
-        by_distance = torch.zeros_like(distance)
+        loss = distance.take(at.own) * distance.dtype.type(self.weights["pull"])
+        own_by_zeta = np.zeros_like(loss)
+        by_zeta, by_distance = np.zeros_like(zeta), np.zeros_like(distance)
         if self.weights["score"]:
             loss += self._score(zeta, at, by_zeta, own_by_zeta)
         if self.weights["efl2"]:
             loss += self._focal(zeta, at, self.weights["efl2"], by_zeta, own_by_zeta)
-        by_zeta.scatter_add_(1, at.labels, own_by_zeta)
+        by_zeta.reshape(-1)[at.own] += own_by_zeta
         if self.weights["efl1"]:
-            inverse = (distance + DISTANCE_OFFSET).reciprocal_()
-            own_by_inverse = torch.zeros_like(loss)
+            inverse = 1 / (distance + DISTANCE_OFFSET)
+            own_by_inverse = np.zeros_like(loss)
             loss += self._focal(inverse, at, self.weights["efl1"], by_distance, own_by_inverse)
-            by_distance.scatter_add_(1, at.labels, own_by_inverse)
-            by_distance.mul_(inverse).mul_(inverse.neg_())  # d(1/D)/dD = -1/D^2
-        by_distance.scatter_add_(1, at.labels, own_by_distance)
+            by_distance.reshape(-1)[at.own] += own_by_inverse
+            inverse *= inverse
+            by_distance *= np.negative(inverse, out=inverse)  # d(1/D)/dD = -1/D^2
+        by_distance.reshape(-1)[at.own] += self.weights["pull"]
         return loss, by_zeta, by_distance
 
-    def _score(self, zeta: Tensor, at: Prepared, by_zeta: Tensor, own_by_zeta: Tensor) -> Tensor:
+    def _score(self, zeta: Array, at: Prepared, by_zeta: Array, own_by_zeta: Array) -> Array:
         weight = self.weights["score"]
-        own = zeta.gather(1, at.labels)
+        own = zeta.take(at.own)
         # The slope of the bounded exp(zeta); where it stops growing, the value goes on as a straight line.
-        push = zeta.clamp(SMALLEST_EXPONENT, LARGEST_EXPONENT).exp_().mul_(at.push)
-        pushed = (zeta - LARGEST_EXPONENT).relu_().add_(1).mul_(push)
-        by_zeta.add_(push, alpha=weight)
-        slope = (own + own).div_(torch.addcmul(torch.ones_like(own), own, own)).sub_((own < 0).to(own.dtype))
-        own_by_zeta.add_(slope, alpha=weight)
-        return pushed.sum(1, keepdim=True).add_(torch.relu(-own)).add_(log_one_plus_square(own)).mul_(weight)
+        push = np.clip(zeta, SMALLEST_EXPONENT, LARGEST_EXPONENT)
+        np.exp(push, out=push)
+        push *= at.push
+        by_zeta += push if weight == 1 else weight * push
+        own_by_zeta += weight * (2 * own / (1 + own * own) - (own < 0))
+        if zeta.max(initial=0) > LARGEST_EXPONENT:
+            push *= 1 + np.maximum(zeta - LARGEST_EXPONENT, 0)
+        log_term = 2 * np.log(np.hypot(own, own.dtype.type(1)))
+        loss: Array = weight * (push.sum(1) + np.maximum(-own, 0) + log_term)
+        return loss
 
-    def _focal(self, logits: Tensor, at: Prepared, weight: float, by_logits: Tensor, own_slopes: Tensor) -> Tensor:
+    def _focal(self, logits: Array, at: Prepared, weight: float, by_logits: Array, own_slopes: Array) -> Array:
         """Add the slopes of the focal loss over a softmax of `logits` and return its value per row."""
         if at.absent is not None:
-            logits = logits.masked_fill(at.absent, ABSENT_LOGIT)
-        largest = logits.amax(1, keepdim=True)
-        p = (logits - largest).clamp_min_(SMALLEST_EXPONENT).exp_()
-        total = p.sum(1, keepdim=True)
-        log_p = logits.gather(1, at.labels).sub_(largest).sub_(total.log())
-        factor = focusing_factor(log_p, self.gamma)
-        slope = (at.weights * (factor - self._focusing_slope(log_p))).mul_(weight)
-        by_logits.addcmul_(p, slope / total)
-        own_slopes.sub_(slope)
-        return log_p.mul_(factor).mul_(at.weights).mul_(-weight)
+            logits = np.where(at.absent, logits.dtype.type(ABSENT_LOGIT), logits)
+        largest = logits.max(axis=1)
+        p = logits - largest[:, None]
+        np.maximum(p, SMALLEST_EXPONENT, out=p)
+        np.exp(p, out=p)
+        total = p.sum(axis=1)
+        log_p = logits.take(at.own) - largest - np.log(total)
+        factor = self._focusing_factor(log_p)
+        slope = weight * at.weights * (factor - self._focusing_slope(log_p))
+        p *= (slope / total)[:, None]
+        by_logits += p
+        own_slopes -= slope
+        loss: Array = -weight * at.weights * factor * log_p
+        return loss
 
-    def _focusing_slope(self, log_p: Tensor) -> Tensor | float:
+    def _focusing_factor(self, log_p: Array) -> Array:
+        """(1 - p)^gamma."""
+        if self.gamma == 0:
+            return np.ones_like(log_p)
+        one_minus_p = -np.expm1(log_p)
+        return one_minus_p if self.gamma == 1 else np.maximum(one_minus_p, 1e-6) ** self.gamma
+
+    def _focusing_slope(self, log_p: Array) -> Array | float:
         """p log p times gamma (1 - p)^(gamma - 1): what the factor's own slope adds."""
         if self.gamma == 0:
             return 0.0
-        entropy = log_p.exp().mul_(log_p)
+        entropy: Array = np.exp(log_p) * log_p
         if self.gamma == 1:
             return entropy
-        return entropy.mul_(torch.expm1(log_p).neg_().clamp_min_(1e-6).pow_(self.gamma - 1)).mul_(self.gamma)
+        return self.gamma * entropy * np.maximum(-np.expm1(log_p), 1e-6) ** (self.gamma - 1)

@@ -9,7 +9,14 @@ from numbers import Integral, Real
 import torch
 from torch import Tensor
 
-from gditd.training.batches import BatchStream, Member, padded, split_for_stopping, stack_batches
+from gditd.training.batches import (
+    BatchStream,
+    Member,
+    padded,
+    repeat_rare,
+    split_for_stopping,
+    stack_batches,
+)
 from gditd.training.stack import Architecture, Stack
 
 # Embeddings are computed this many rows at a time: larger chunks fall out of the processor's cache.
@@ -29,13 +36,15 @@ class DescentSettings:
     """Share of the training rows set aside for early stopping; 0: no early stopping."""
     patience: int = 10
     """Epochs without a better loss on those rows after which a member stops."""
+    rare_per_batch: int = 0
+    """Repeat the rows of rare classes within an epoch until a batch holds about this many of each class."""
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work, by name."""
-        for name in ("max_epochs", "batch_size", "patience"):
+        for name, least in (("max_epochs", 1), ("batch_size", 1), ("patience", 1), ("rare_per_batch", 0)):
             value = getattr(self, name)
-            if not isinstance(value, Integral) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+            if not isinstance(value, Integral) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
         if not is_number(self.learning_rate) or not 0 < self.learning_rate < float("inf"):
             raise ValueError(f"learning_rate must be a finite number above 0, got {self.learning_rate!r}")
         if not is_number(self.validation_fraction) or not 0 <= self.validation_fraction < 1:
@@ -88,6 +97,10 @@ class Course:
     epoch: int = 0
     best_loss: float = float("inf")
     epochs_waited: int = 0
+
+    def __post_init__(self) -> None:
+        """Look once whether any class is missing."""
+        self.knows_all = bool(self.present.all())
 
 
 @dataclass
@@ -147,11 +160,13 @@ class Descent:
         return network, head
 
     def _plan(self, members: list[Member]) -> list[Course]:
-        largest = max(len(member.rows) for member in members)
-        padded_size = min(self.settings.batch_size, largest)
-        return [self._course(number, member, padded_size) for number, member in enumerate(members)]
+        courses = [self._course(number, member) for number, member in enumerate(members)]
+        padded_size = min(self.settings.batch_size, max(len(course.stream.rows) for course in courses))
+        for course in courses:
+            course.stream.padded_size = padded_size
+        return courses
 
-    def _course(self, number: int, member: Member, padded_size: int) -> Course:
+    def _course(self, number: int, member: Member) -> Course:
         generator = torch.Generator().manual_seed(member.seed)
         rows = torch.as_tensor(member.rows, dtype=torch.int64)
         y = self.table.y.cpu()
@@ -160,9 +175,9 @@ class Descent:
         )
         present = torch.zeros(self.table.n_classes, dtype=torch.bool)
         present[y[training]] = True
-        stream = BatchStream(
-            training, batch_size=self.settings.batch_size, padded_size=padded_size, generator=generator
-        )
+        batch_size = self.settings.batch_size
+        training = repeat_rare(training, y, batch_size=batch_size, per_batch=self.settings.rare_per_batch)
+        stream = BatchStream(training, batch_size=batch_size, padded_size=batch_size, generator=generator)
         return Course(number, stream, stopping, present)
 
     def _step(self) -> None:
@@ -172,17 +187,22 @@ class Descent:
             index, rows = index[:, : int(rows.sum())], None
         self.losses += self.stack.step(*self._batch(self.courses, index, rows))
 
+    def _present(self, courses: list[Course]) -> Tensor | None:
+        """Which classes each member knows, or None if all know all."""
+        if all(course.knows_all for course in courses):
+            return None
+        return torch.stack([course.present for course in courses]).to(self.table.x.device)
+
     def _batch(
         self, courses: list[Course], index: Tensor, rows: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         device = self.table.x.device
         index = index.to(device)
-        present = torch.stack([course.present for course in courses])
         return (
             self.table.inputs(index, [course.number for course in courses]),
             self.table.y[index],
             None if rows is None else rows.to(device),
-            None if present.all() else present.to(device),
+            self._present(courses),
         )
 
     def _end_epoch(self, due: list[int]) -> None:

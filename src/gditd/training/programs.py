@@ -7,36 +7,57 @@ to embeddings (members, batch, d).
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+
+from gditd.nn.backbones import MLP, Pullback
 
 logger = logging.getLogger("gditd")
 
 Tensors = Mapping[str, Tensor]
 
 
-class Program(Protocol):
+class Program(ABC):
     """How to call a network with the tensors of many members."""
 
-    one_by_one: bool
-    """True if the program takes a single member at a time."""
-
-    def __call__(self, tensors: Tensors, x: Tensor) -> Tensor:
-        """(members, batch, features) -> (members, batch, d)."""
-        ...
-
-
-class StackedProgram:
-    """For networks made of stackable layers: their own forward, given stacked parameters."""
-
     one_by_one = False
+    """True if the program takes a single member at a time."""
 
     def __init__(self, network: nn.Module) -> None:
         self.network = network
+
+    @abstractmethod
+    def __call__(self, tensors: Tensors, x: Tensor) -> Tensor:
+        """(members, batch, features) -> (members, batch, d)."""
+
+    def with_pullback(self, tensors: Tensors, x: Tensor) -> tuple[Tensor, Pullback]:
+        """Embed, and return what turns the embedding's slope into those of the tensors that learn."""
+        embedding = self(tensors, x)
+        learning = {name: value for name, value in tensors.items() if value.requires_grad}
+
+        def pullback(slope: Tensor) -> dict[str, Tensor]:
+            if not learning:
+                return {}
+            slopes = torch.autograd.grad(
+                embedding, list(learning.values()), slope, allow_unused=True, materialize_grads=True
+            )
+            return dict(zip(learning, slopes, strict=True))
+
+        return embedding.detach(), pullback
+
+
+class StackedProgram(Program):
+    """For networks made of stackable layers: their own forward, given stacked parameters."""
+
+    def with_pullback(self, tensors: Tensors, x: Tensor) -> tuple[Tensor, Pullback]:
+        """Use the network's own hand-written gradients if it has them and all of it learns."""
+        if isinstance(self.network, MLP) and all(value.requires_grad for value in tensors.values()):
+            return self.network.with_pullback(tensors, x)
+        return super().with_pullback(tensors, x)
 
     def __call__(self, tensors: Tensors, x: Tensor) -> Tensor:
         """Run all members in batched matrix products."""
@@ -44,13 +65,8 @@ class StackedProgram:
         return out
 
 
-class VmapProgram:
+class VmapProgram(Program):
     """For any network that `torch.func.vmap` can take."""
-
-    one_by_one = False
-
-    def __init__(self, network: nn.Module) -> None:
-        self.network = network
 
     def _one(self, tensors: dict[str, Tensor], x: Tensor) -> Tensor:
         out: Tensor = functional_call(self.network, tensors, (x,))
@@ -63,13 +79,10 @@ class VmapProgram:
         return out
 
 
-class SingleProgram:
+class SingleProgram(Program):
     """For every other network: one member at a time, buffers (running means, say) updated in place."""
 
     one_by_one = True
-
-    def __init__(self, network: nn.Module) -> None:
-        self.network = network
 
     def __call__(self, tensors: Tensors, x: Tensor) -> Tensor:
         """Run the only member."""

@@ -30,9 +30,9 @@ class Architecture:
         self.head.train(mode)
 
 
-def choose_objective(head: nn.Module, loss: Loss) -> Objective:
+def choose_objective(head: nn.Module, loss: Loss, device: torch.device) -> Objective:
     """Take the hand-written gradients where they exist."""
-    if type(head) is GaussianDescriptor and type(loss) is GDITDLoss:
+    if device.type == "cpu" and type(head) is GaussianDescriptor and type(loss) is GDITDLoss:
         return ClosedFormObjective(head, loss)
     return AutogradObjective(head, loss)
 
@@ -50,10 +50,11 @@ class Stack:
         block_descent: bool,
     ) -> None:
         self.architecture = architecture
-        self.objective = choose_objective(architecture.head, architecture.loss)
         self.block_descent = block_descent
         self.network = _Block(network, architecture.network.named_parameters(), learning_rate)
         self.head = _Block(head, architecture.head.named_parameters(), learning_rate)
+        device = next(iter(head.values())).device
+        self.objective = choose_objective(architecture.head, architecture.loss, device)
 
     def step(self, x: Tensor, y: Tensor, rows: Tensor | None, present: Tensor | None) -> Tensor:
         """Descend once on a batch (members, batch, features) and return each member's loss before it.
@@ -62,18 +63,15 @@ class Stack:
         fixed. In this order both updates share one forward pass of the network, for its embedding does not
         change when the head does.
         """
-        embedding = self.architecture.program(self.network.tensors, x)
-        at = self.objective.prepare(embedding.detach(), y, rows, present)
+        embedding, pullback = self.architecture.program.with_pullback(self.network.tensors, x)
+        at = self.objective.prepare(embedding, y, rows, present)
         slopes = self._slopes(at, of_head=True, of_embedding=not self.block_descent)
         self.head.descend(slopes.head)
         loss = slopes.loss
         if self.block_descent:
             slopes = self._slopes(at, of_head=False, of_embedding=True)
-        if self.network.parameters:  # a frozen network leaves only the head to learn
-            gradients = torch.autograd.grad(
-                embedding, self.network.parameters, slopes.embedding, allow_unused=True, materialize_grads=True
-            )
-            self.network.descend(dict(zip(self.network.learning, gradients, strict=True)))
+        assert slopes.embedding is not None
+        self.network.descend(pullback(slopes.embedding))
         return loss
 
     def _slopes(self, at: Any, *, of_head: bool, of_embedding: bool) -> Slopes:
@@ -103,7 +101,9 @@ class _Block:
         self.optimiser = torch.optim.Adam([{"params": self.parameters}], lr=self.learning_rate, fused=True)
 
     def descend(self, gradients: dict[str, Tensor] | None) -> None:
-        for name, gradient in (gradients or {}).items():
+        if not gradients:  # a frozen network leaves only the head to learn
+            return
+        for name, gradient in gradients.items():
             # The fused Adam reads memory in order and ignores strides.
             self.tensors[name].grad = gradient.contiguous()
         self.optimiser.step()
