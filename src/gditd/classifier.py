@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, Self
+from functools import partial
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -28,10 +29,13 @@ from gditd.calibration import (
 )
 from gditd.detectors.base import Detector, FloatArray
 from gditd.detectors.network import part_of, resolve_backbone, resolve_device
+from gditd.explain import Explainer, Explanation
 from gditd.inputs import new_table, training_table
 from gditd.labels import encode_labels
 from gditd.model_file import ModelFileError, Tensors
 from gditd.nn import GaussianDescriptor, GDITDLoss
+from gditd.nn.descriptor import Description
+from gditd.nn.losses import Beta
 from gditd.plan import Calibration, Plan, make_plan
 from gditd.presets import Settings, chosen_settings, refuse_unfit
 from gditd.tables import EncodedTable, TableEncoder, TableError
@@ -40,6 +44,7 @@ from gditd.temperature import fit_temperature
 from gditd.training import Cohort, DescentSettings
 from gditd.training.cohort import Backbone
 from gditd.training.descent import ProgressCallback
+from gditd.training.threads import one_thread
 
 
 class RareClassWarning(UserWarning):
@@ -61,8 +66,12 @@ class GDITDClassifier(Detector):
     numbers : how number columns are encoded: "zscore", "quantile" or "piecewise".
     ignore : names of columns to leave out.
     on_error : "raise", or "ood" to call a row that cannot be read OOD and say why.
+    keep_examples : let :meth:`save` write some training rows too, for a loaded model to show the most similar one.
     backbone : "mlp", "residual", or a callable n_features -> nn.Module whose output is the embedding.
-    n_members, max_epochs, batch_size : of training.
+    n_members, max_epochs, batch_size, learning_rate : of training.
+    validation_fraction : share of each member's rows set aside for early stopping; 0 trains for all epochs.
+    beta : "paper", "effective" or a number, see :class:`gditd.nn.GDITDLoss`.
+    rare_per_batch : repeat rows of rare classes until a batch holds about this many of each class.
     device : "auto" (a GPU if there is one), "cpu", "cuda", ...
     progress : called with a :class:`gditd.training.Progress` after each epoch.
     random_state : int, RandomState or None; the same int gives the same bits on a CPU.
@@ -76,6 +85,7 @@ class GDITDClassifier(Detector):
     calibrator_: ClassCalibrator | None
     temperature_: float
     class_counts_: NDArray[np.int64]
+    explainer_: Explainer
 
     def __init__(
         self,
@@ -87,10 +97,15 @@ class GDITDClassifier(Detector):
         numbers: Numbers | None = None,
         ignore: tuple[str, ...] = (),
         on_error: Literal["raise", "ood"] = "raise",
+        keep_examples: bool = False,
         backbone: str | Backbone | None = None,
         n_members: int | None = None,
         max_epochs: int | None = None,
         batch_size: int | None = None,
+        learning_rate: float | None = None,
+        validation_fraction: float | None = None,
+        beta: Beta | None = None,
+        rare_per_batch: int | None = None,
         device: str = "auto",
         progress: ProgressCallback | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -102,10 +117,15 @@ class GDITDClassifier(Detector):
         self.numbers = numbers
         self.ignore = ignore
         self.on_error = on_error
+        self.keep_examples = keep_examples
         self.backbone = backbone
         self.n_members = n_members
         self.max_epochs = max_epochs
         self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.validation_fraction = validation_fraction
+        self.beta = beta
+        self.rare_per_batch = rare_per_batch
         self.device = device
         self.progress = progress
         self.random_state = random_state
@@ -128,10 +148,15 @@ class GDITDClassifier(Detector):
         encoder, values = self._learn_columns(table, plan, settings)
         cohort = self._train(values, codes, len(classes), plan, settings)
         held_out = encoder.hide_lonely_categories(values, table, plan.fold_of_row)
+        with one_thread():
+            explainer = Explainer.learn(
+                table, values, codes, n_classes=len(classes), encoder=encoder, scores=partial(mean_zeta, cohort)
+            )
         # Only now: an interrupted or failed fit leaves the estimator as it was.
         self.classes_ = classes
         self.class_counts_ = np.bincount(codes)
         self.encoder_, self.cohort_, self.plan_folds_ = encoder, cohort, plan.fold_of_member
+        self.explainer_ = explainer
         self._remember_columns(probe)
         self._calibrate(held_out, codes, plan.fold_of_row)
         self._warn_of_rare_classes()
@@ -189,6 +214,27 @@ class GDITDClassifier(Detector):
             frame["error"] = pd.Series(errors, dtype=object)
         return frame
 
+    def explain(self, X: Any, *, n_columns: int = 5) -> list[Explanation]:
+        """Say for each row which columns push it out of the known classes, most important first.
+
+        At most `n_columns` columns are named, each with the value seen, what is usual and its share of the distance;
+        besides them the most similar known row, if the model was not loaded from a file without examples.
+        """
+        if not isinstance(n_columns, int | np.integer) or n_columns < 1:
+            raise ValueError(f"n_columns must be a whole number of at least 1, got {n_columns!r}: ask for 1 or more")
+        check_is_fitted(self)
+        table = new_table(self, X)
+        encoded = self._encode(table)
+        with one_thread():
+            return self.explainer_.explain(
+                table,
+                encoded,
+                classes=self.classes_,
+                zeta=self._zeta(encoded.values).mean(axis=1),
+                scores=partial(mean_zeta, self.cohort_),
+                n_columns=int(n_columns),
+            )
+
     # --- what is promised ---
 
     def promises(self, alpha: float | None = None) -> pd.DataFrame:
@@ -234,6 +280,10 @@ class GDITDClassifier(Detector):
             n_members=self.n_members,
             max_epochs=self.max_epochs,
             batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            validation_fraction=self.validation_fraction,
+            beta=self.beta,
+            rare_per_batch=self.rare_per_batch,
         )
 
     def _learn_columns(self, table: pa.Table, plan: Plan, settings: Settings) -> tuple[TableEncoder, Tensor]:
@@ -355,7 +405,10 @@ class GDITDClassifier(Detector):
     # --- the model file ---
 
     def _document(self) -> dict[str, Any]:
-        document = {"encoder": self.encoder_.state()[0]}
+        document = {
+            "encoder": self.encoder_.state()[0],
+            "explainer": self.explainer_.state(keep_examples=self.keep_examples)[0],
+        }
         if self.calibrator_ is not None:
             document["calibrator"] = self.calibrator_.state()[0]
         return document
@@ -366,6 +419,8 @@ class GDITDClassifier(Detector):
         tensors |= {f"head.{name}": value for name, value in self.cohort_.head.items()}
         if self.calibrator_ is not None:
             tensors |= {f"calibrator.{name}": value for name, value in self.calibrator_.state()[1].items()}
+        explainer = self.explainer_.state(keep_examples=self.keep_examples)[1]
+        tensors |= {f"explainer.{name}": value for name, value in explainer.items()}
         tensors["folds"] = self.plan_folds_
         tensors["temperature"] = np.array([self.temperature_])
         tensors["class_counts"] = self.class_counts_
@@ -387,6 +442,12 @@ class GDITDClassifier(Detector):
         self.class_counts_ = np.asarray(tensors["class_counts"])
         if self.plan_folds_.shape != (self.cohort_.n_members,) or len(self.class_counts_) != len(self.classes_):
             raise ModelFileError("its folds or class counts do not fit its members and classes")
+        self.explainer_ = Explainer.from_state(
+            document["explainer"],
+            part_of(tensors, "explainer."),
+            encoder=self.encoder_,
+            n_classes=len(self.classes_),
+        )
         self.calibrator_ = None
         if "calibrator" in document:
             arrays = {name: value.numpy() for name, value in part_of(tensors, "calibrator.").items()}
@@ -396,6 +457,13 @@ class GDITDClassifier(Detector):
         by_member = self._zeta(torch.zeros(2, self.encoder_.width))
         if self.calibrator_ is not None:
             self._p_values(by_member)
+
+
+def mean_zeta(cohort: Cohort, values: Tensor) -> Tensor:
+    """Zeta (n, classes) of encoded rows, averaged over members, on the CPU; gradients flow through it."""
+    cohort.architecture.train(False)
+    description = cast("Description", cohort.describe(cohort.embed(values)))
+    return description.zeta.mean(0).cpu()
 
 
 def quoted_list(values: list[Any]) -> str:

@@ -79,5 +79,5 @@ def refuse_odd_cells(rows: NDArray[Any]) -> NDArray[Any]:
     if rows.dtype.kind == "O":
         for cell in rows.flat:
             if not isinstance(cell, PLAIN_VALUES):
-                raise TypeError(f"a cell holds a {type(cell).__name__}: argument must be a string, a date or a number")
+                raise TypeError(f"a cell holds a {type(cell).__name__}: argument must be a string or a number")
     return rows

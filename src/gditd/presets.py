@@ -33,8 +33,8 @@ class Settings:
 
 PRESETS = {
     "paper": Settings(),
-    "default": Settings(backbone="residual", n_members=5, beta="effective", calibration="cross", rule="conformal"),
-    "fast": Settings(backbone="residual", beta="effective", calibration="split", rule="conformal", max_epochs=40),
+    "default": Settings(n_members=5, beta="effective", calibration="cross", rule="conformal"),
+    "fast": Settings(beta="effective", max_epochs=40, calibration="split", rule="conformal"),
 }
 
 

@@ -10,10 +10,10 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.detectors.discovery import DETECTORS, ESTIMATORS, quick
-from tests.detectors.tables import blobs
 
 import gditd
+from tests.detectors.discovery import DETECTORS, ESTIMATORS, quick
+from tests.detectors.tables import blobs
 
 every_estimator = pytest.mark.parametrize("estimator_class", ESTIMATORS, ids=lambda found: found.__name__)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from sklearn.metrics import accuracy_score, roc_auc_score
+
 from tests.detectors.discovery import ESTIMATORS, quick
 from tests.detectors.tables import unseen_kind_table
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
+
 from tests.detectors.discovery import ESTIMATORS
 
 CHECKS = [

@@ -72,9 +72,7 @@ class ExtraTrees(ArrayDetector):
         self.forest_ = self._forest().fit(X, codes)
 
     def _forest(self) -> ExtraTreesClassifier:
-        return ExtraTreesClassifier(
-            n_estimators=self.n_estimators, n_jobs=self.n_jobs, random_state=self.random_state
-        )
+        return ExtraTreesClassifier(n_estimators=self.n_estimators, n_jobs=self.n_jobs, random_state=self.random_state)
 
     def _tensors(self) -> Tensors:
         trees = [estimator.tree_.__getstate__() for estimator in self.forest_.estimators_]

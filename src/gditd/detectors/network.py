@@ -178,7 +178,5 @@ def resolve_device(device: str) -> torch.device:
 def part_of(tensors: Tensors, prefix: str) -> dict[str, Tensor]:
     """Take the tensors whose name starts with a prefix, without it."""
     return {
-        name.removeprefix(prefix): torch.as_tensor(value)
-        for name, value in tensors.items()
-        if name.startswith(prefix)
+        name.removeprefix(prefix): torch.as_tensor(value) for name, value in tensors.items() if name.startswith(prefix)
     }

@@ -37,9 +37,7 @@ class Prepared:
 
     embedding: Tensor
     norms: Array  # (members, 1, batch)
-    own: NDArray[
-        np.int64
-    ]  # where each row's own class is in a flat (members, classes, batch) array: (members, batch)
+    own: NDArray[np.int64]  # where each row's own class is in a flat (members, classes, batch) array: (members, batch)
     push: Array  # factors of exp(zeta) in the score loss, 0 for the own class (members, classes, batch)
     absent: NDArray[np.bool_] | None  # True for classes the member does not know (members, classes, 1)
     weights: Array  # effective class weights (members, batch)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gditd.plan import SHARE_HELD_OUT, make_plan
+
+TABLES = {
+    "imbalanced": (1, 2, 3, 4, 7, 50, 201),
+    "one class": (23,),
+    "lonely": (1, 1, 1),
+    "fewer rows than folds": (2, 1),
+}
+
+
+def plan_for(counts, calibration, n_members=5, seed=0):
+    rng = np.random.RandomState(seed)
+    codes = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+    return codes, make_plan(codes, calibration=calibration, n_members=n_members, rng=rng)
+
+
+every_table = pytest.mark.parametrize("counts", TABLES.values(), ids=TABLES)
+every_calibration = pytest.mark.parametrize("calibration", ["cross", "split", "none"])
+
+
+@every_table
+@every_calibration
+def test_members_own_exactly_the_rows_outside_their_fold(counts, calibration):
+    codes, plan = plan_for(counts, calibration)
+    assert len(plan.members) == len(plan.fold_of_member) == 5
+    assert plan.fold_of_row.shape == codes.shape
+    for member, fold in zip(plan.members, plan.fold_of_member, strict=True):
+        assert member.rows.tolist() == np.flatnonzero(plan.fold_of_row != fold).tolist()
+
+
+@every_table
+@every_calibration
+def test_every_member_learns_every_class(counts, calibration):
+    codes, plan = plan_for(counts, calibration)
+    for member in plan.members:
+        assert set(codes[member.rows]) == set(codes)
+
+
+@every_table
+def test_cross_deals_each_class_evenly_and_leaves_single_rows_in_training(counts):
+    codes, plan = plan_for(counts, "cross")
+    assert plan.fold_of_member.tolist() == [0, 1, 2, 3, 4]
+    for c, count in enumerate(counts):
+        folds = plan.fold_of_row[codes == c]
+        if count == 1:
+            assert folds.tolist() == [-1]
+            continue
+        sizes = np.bincount(folds, minlength=5)
+        assert sizes.sum() == count
+        assert sizes.max() - sizes.min() <= 1
+
+
+def test_cross_spreads_small_classes_over_all_folds():
+    _, plan = plan_for((2,) * 10, "cross")
+    assert np.bincount(plan.fold_of_row).tolist() == [4] * 5
+
+
+@every_table
+def test_split_holds_a_share_of_each_class_out_of_all_members(counts):
+    codes, plan = plan_for(counts, "split")
+    assert set(plan.fold_of_member) == {0}
+    for c, count in enumerate(counts):
+        held_out = (plan.fold_of_row[codes == c] == 0).sum()
+        assert held_out == min(np.ceil(SHARE_HELD_OUT * count), count - 1)
+    assert set(plan.fold_of_row) <= {-1, 0}
+
+
+@every_table
+def test_none_lets_all_learn_from_everything(counts):
+    codes, plan = plan_for(counts, "none")
+    assert (plan.fold_of_row == -1).all()
+    assert all(len(member.rows) == len(codes) for member in plan.members)
+
+
+@every_calibration
+def test_members_have_seeds_of_their_own_and_the_same_seed_gives_the_same_plan(calibration):
+    _, plan = plan_for(TABLES["imbalanced"], calibration, n_members=8)
+    _, again = plan_for(TABLES["imbalanced"], calibration, n_members=8)
+    assert len({member.seed for member in plan.members}) == 8
+    assert [member.seed for member in again.members] == [member.seed for member in plan.members]
+    np.testing.assert_array_equal(again.fold_of_row, plan.fold_of_row)
+
+
+@pytest.mark.parametrize("calibration", ["cross", "split"])
+def test_which_rows_calibrate_is_random(calibration):
+    times_in_fold_0 = np.zeros(20)
+    for seed in range(300):
+        plan = make_plan(
+            np.zeros(20, dtype=int), calibration=calibration, n_members=2, rng=np.random.RandomState(seed)
+        )
+        times_in_fold_0 += plan.fold_of_row == 0
+    share = 0.5 if calibration == "cross" else 0.3
+    assert np.abs(times_in_fold_0 / 300 - share).max() < 0.15
+
+
+def test_one_member_cannot_cross():
+    with pytest.raises(ValueError, match="n_members of at least 2"):
+        plan_for((5, 5), "cross", n_members=1)
