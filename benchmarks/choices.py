@@ -35,9 +35,9 @@ ARMS: dict[str, dict[str, Any]] = {
     "numbers: piecewise": {"numbers": "piecewise"},
     "backbone: residual": {"backbone": "residual"},
     "early stopping": {"validation_fraction": 0.1},
-    "beta: paper": {"beta": "paper"},
-    "rare rows: 4 a batch": {"rare_per_batch": 4},
-    "beta: paper, rare rows: 4 a batch": {"beta": "paper", "rare_per_batch": 4},
+    "beta: effective": {"beta": "effective"},
+    "rare rows as they come": {"rare_per_batch": 0},
+    "beta: effective and rare rows as they come": {"beta": "effective", "rare_per_batch": 0},
 }
 
 

@@ -174,9 +174,12 @@ def test_on_error_ood_calls_all_rows_ood_where_a_column_is_missing(table, forgiv
     assert verdict["error"].str.contains('"amount"').all()
 
 
-def test_on_error_ood_holds_for_the_sign_rule(table):
-    frame, y = table
-    model = quick(preset="paper", on_error="ood").fit(frame, y)
+def test_on_error_ood_holds_for_the_sign_rule_where_empty_rows_are_ordinary():
+    rng = np.random.default_rng(0)
+    empty = rng.random(200) < 0.5
+    frame = pd.DataFrame({name: np.where(empty, np.nan, rng.normal(size=200)) for name in ("amount", "gap")})
+    model = trained(rule="sign", on_error="ood").fit(frame, ["known"] * 200)
+    assert (model.verdict(frame)["verdict"][empty] == "known").all()
     verdict = model.verdict(with_text(frame))
     assert verdict["verdict"][4] == "OOD"
     assert verdict["error"].notna().sum() == 1

@@ -90,9 +90,7 @@ def test_members_have_seeds_of_their_own_and_the_same_seed_gives_the_same_plan(c
 def test_which_rows_calibrate_is_random(calibration):
     times_in_fold_0 = np.zeros(20)
     for seed in range(300):
-        plan = make_plan(
-            np.zeros(20, dtype=int), calibration=calibration, n_members=2, rng=np.random.RandomState(seed)
-        )
+        plan = make_plan(np.zeros(20, dtype=int), calibration=calibration, n_members=2, rng=np.random.RandomState(seed))
         times_in_fold_0 += plan.fold_of_row == 0
     share = 0.5 if calibration == "cross" else 0.3
     assert np.abs(times_in_fold_0 / 300 - share).max() < 0.15

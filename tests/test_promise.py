@@ -77,7 +77,7 @@ def level(n_calibration):
 
 @pytest.fixture(scope="module")
 def split_alarms():
-    return false_alarms(120, SPLIT)
+    return false_alarms(90, SPLIT)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ MANY_TAILS = {"sizes": (70, 70), "new_rows": 100, "numbers": 30, "tails": 1.0, "
 def test_columns_learned_from_the_rows_that_calibrate_would_break_split(monkeypatch, numbers):
     """Of 30 columns with heavy tails some hold a new extreme in every other row; rows that calibrate must, too."""
     settings = SPLIT | {"max_epochs": 10, "numbers": numbers}
-    apart, apart_error = mean_and_error(false_alarms(40, settings, **MANY_TAILS)["own class"])
+    apart, apart_error = mean_and_error(false_alarms(30, settings, **MANY_TAILS)["own class"])
     assert (np.abs(apart - level(21)) <= 4 * apart_error).all(), (apart, apart_error)
 
     def learn_from_all(self, table, plan, settings):
@@ -143,7 +143,7 @@ def test_columns_learned_from_the_rows_that_calibrate_would_break_split(monkeypa
         return encoder, encoder.transform(table).values
 
     monkeypatch.setattr(GDITDClassifier, "_learn_columns", learn_from_all)
-    rate, error = mean_and_error(false_alarms(40, settings, **MANY_TAILS)["own class"].mean(axis=1, keepdims=True))
+    rate, error = mean_and_error(false_alarms(30, settings, **MANY_TAILS)["own class"].mean(axis=1, keepdims=True))
     assert (rate > ALPHA + 2 * error).all(), (rate, error)
 
 

@@ -184,9 +184,7 @@ class GDITDClassifier(Detector):
         p[list(encoded.row_errors)] = 0.0
         return p
 
-    def verdict(
-        self, X: Any, alpha: float | None = None, *, control: Literal["row", "table"] = "row"
-    ) -> pd.DataFrame:
+    def verdict(self, X: Any, alpha: float | None = None, *, control: Literal["row", "table"] = "row") -> pd.DataFrame:
         """Give each row a verdict: a known class, or "OOD".
 
         Columns: verdict, known_class (the most likely one in any case), p_value (of the best class; small means OOD),

@@ -40,9 +40,7 @@ def training_table(estimator: BaseEstimator, X: Any) -> pa.Table:
         return to_arrow(refuse_odd_cells(rows))
     table = to_arrow(X)
     if table.num_columns == 0 or table.num_rows < 2:
-        raise TableError(
-            f"a table of {table.num_rows} rows and {table.num_columns} columns is too small to learn from"
-        )
+        raise TableError(f"a table of {table.num_rows} rows and {table.num_columns} columns is too small to learn from")
     estimator.n_features_in_ = table.num_columns
     estimator.feature_names_in_ = np.array(table.column_names, dtype=object)
     return table

@@ -27,9 +27,7 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels})
-        raise ValueError(
-            f"labels of different types ({', '.join(kinds)}): make them all text or all numbers"
-        ) from None
+        raise ValueError(f"labels of different types ({', '.join(kinds)}): make them all text or all numbers") from None
     check_classification_targets(labels)
     return classes, codes.astype(np.int64)
 

@@ -33,8 +33,8 @@ class Settings:
 
 PRESETS = {
     "paper": Settings(),
-    "default": Settings(n_members=5, beta="effective", calibration="cross", rule="conformal"),
-    "fast": Settings(beta="effective", max_epochs=40, calibration="split", rule="conformal"),
+    "default": Settings(n_members=5, rare_per_batch=8, calibration="cross", rule="conformal"),
+    "fast": Settings(max_epochs=40, rare_per_batch=8, calibration="split", rule="conformal"),
 }
 
 
