@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -34,17 +33,16 @@ from gditd.inputs import new_table, training_table
 from gditd.labels import encode_labels
 from gditd.model_file import ModelFileError, Tensors
 from gditd.nn import GaussianDescriptor, GDITDLoss
-from gditd.nn.descriptor import Description
 from gditd.nn.losses import Beta
 from gditd.plan import Calibration, Plan, make_plan
 from gditd.presets import Settings, chosen_settings, refuse_unfit
+from gditd.summary import summarise
 from gditd.tables import EncodedTable, TableEncoder, TableError
 from gditd.tables.numbers import Numbers
 from gditd.temperature import fit_temperature
 from gditd.training import Cohort, DescentSettings
 from gditd.training.cohort import Backbone
 from gditd.training.descent import ProgressCallback
-from gditd.training.threads import one_thread
 
 
 class RareClassWarning(UserWarning):
@@ -148,10 +146,7 @@ class GDITDClassifier(Detector):
         encoder, values = self._learn_columns(table, plan, settings)
         cohort = self._train(values, codes, len(classes), plan, settings)
         held_out = encoder.hide_lonely_categories(values, table, plan.fold_of_row)
-        with one_thread():
-            explainer = Explainer.learn(
-                table, values, codes, n_classes=len(classes), encoder=encoder, scores=partial(mean_zeta, cohort)
-            )
+        explainer = Explainer.learn(table, values, codes, n_classes=len(classes), encoder=encoder)
         # Only now: an interrupted or failed fit leaves the estimator as it was.
         self.classes_ = classes
         self.class_counts_ = np.bincount(codes)
@@ -184,15 +179,23 @@ class GDITDClassifier(Detector):
         p[list(encoded.row_errors)] = 0.0
         return p
 
-    def verdict(self, X: Any, alpha: float | None = None, *, control: Literal["row", "table"] = "row") -> pd.DataFrame:
+    def verdict(
+        self,
+        X: Any,
+        alpha: float | None = None,
+        *,
+        control: Literal["row", "table"] = "row",
+        rows_before: int = 0,
+    ) -> pd.DataFrame:
         """Give each row a verdict: a known class, or "OOD".
 
         Columns: verdict, known_class (the most likely one in any case), p_value (of the best class; small means OOD),
         ood_score; with on_error="ood" also error. control="table" bounds the expected share of false alarms among
         all alarms of this table by alpha (Benjamini-Hochberg) instead of the false-alarm rate per class.
+        `rows_before` is how many rows of the same file came before X, so that messages count as the file does.
         """
         alpha = self.alpha if alpha is None else alpha
-        encoded = self._encode(X)
+        encoded = self._encode(X, rows_before)
         by_member = self._zeta(encoded.values)
         zeta = by_member.mean(axis=1)
         p = self._p_values(by_member) if self.calibrator_ is not None else np.full(zeta.shape, np.nan)
@@ -215,7 +218,7 @@ class GDITDClassifier(Detector):
     def explain(self, X: Any, *, n_columns: int = 5) -> list[Explanation]:
         """Say for each row which columns push it out of the known classes, most important first.
 
-        At most `n_columns` columns are named, each with the value seen, what is usual and its share of the distance;
+        At most `n_columns` columns are named, each with the value seen, what is usual and its share of the reason;
         besides them the most similar known row, if the model was not loaded from a file without examples.
         """
         if not isinstance(n_columns, int | np.integer) or n_columns < 1:
@@ -223,15 +226,14 @@ class GDITDClassifier(Detector):
         check_is_fitted(self)
         table = new_table(self, X)
         encoded = self._encode(table)
-        with one_thread():
-            return self.explainer_.explain(
-                table,
-                encoded,
-                classes=self.classes_,
-                zeta=self._zeta(encoded.values).mean(axis=1),
-                scores=partial(mean_zeta, self.cohort_),
-                n_columns=int(n_columns),
-            )
+        return self.explainer_.explain(
+            table,
+            encoded,
+            classes=self.classes_,
+            zeta=self._zeta(encoded.values).mean(axis=1),
+            scores=lambda values: torch.from_numpy(self._zeta(values).mean(axis=1)),
+            n_columns=int(n_columns),
+        )
 
     # --- what is promised ---
 
@@ -256,6 +258,11 @@ class GDITDClassifier(Detector):
             smallest_alpha=smallest_alpha(self.calibrator_.counts),
             calibrated_with=partners,
         )
+
+    def summary(self) -> dict[str, Any]:
+        """Describe the model in plain values, for JSON: settings, what is proven, classes with promises, columns."""
+        check_is_fitted(self)
+        return summarise(self)
 
     # --- scikit-learn ---
 
@@ -336,11 +343,11 @@ class GDITDClassifier(Detector):
         self.calibrator_ = ClassCalibrator.fit(-unseen, codes, folds, groups)
         self.temperature_ = fit_temperature(unseen, codes)
 
-    def _encode(self, X: Any) -> EncodedTable:
+    def _encode(self, X: Any, rows_before: int = 0) -> EncodedTable:
         check_is_fitted(self)
         table = new_table(self, X)
         table = table.drop_columns([name for name in self.ignore if name in table.column_names])
-        encoded = self.encoder_.transform(table, on_error=self.on_error)
+        encoded = self.encoder_.transform(table, on_error=self.on_error, rows_before=rows_before)
         for note in encoded.notes:
             warnings.warn(note, UserWarning, stacklevel=3)
         return encoded
@@ -455,13 +462,6 @@ class GDITDClassifier(Detector):
         by_member = self._zeta(torch.zeros(2, self.encoder_.width))
         if self.calibrator_ is not None:
             self._p_values(by_member)
-
-
-def mean_zeta(cohort: Cohort, values: Tensor) -> Tensor:
-    """Zeta (n, classes) of encoded rows, averaged over members, on the CPU; gradients flow through it."""
-    cohort.architecture.train(False)
-    description = cast("Description", cohort.describe(cohort.embed(values)))
-    return description.zeta.mean(0).cpu()
 
 
 def quoted_list(values: list[Any]) -> str:

@@ -11,17 +11,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 import torch
 from torch import Tensor
 
 from gditd.profiles import spread
-from gditd.repair import FAR, ColumnMap
+from gditd.surprise import ColumnMap
 from gditd.tables import TableEncoder
 from gditd.tables.convert import rows_to_arrow
 
 MOST_EXAMPLES = 2_000
 MOST_CELLS = 1_000_000  # of all examples together, so that wide tables stay small
+FAR = 4.0  # squared distance beyond which a column says no more about how alike two rows are
 
 Rows = npt.NDArray[np.int64]
 
@@ -43,12 +45,12 @@ class Examples:
 
     def nearest(self, values: Tensor, columns: ColumnMap) -> Tensor:
         """The place of the example most like each encoded row (n, width); no column decides it alone."""
-        places = [columns.by_column((self.values - row).square()).clamp_max(FAR).sum(1).argmin() for row in values]
+        places = [columns.total((self.values - row).square()).clamp_max(FAR).sum(1).argmin() for row in values]
         return torch.stack(places)
 
     def row(self, place: int) -> dict[str, Any]:
         """One example, in plain values."""
-        return {name: plain(column[place].as_py()) for name, column in zip(*self._columns(), strict=True)}
+        return {name: plain(cell(column[place])) for name, column in zip(*self._columns(), strict=True)}
 
     def _columns(self) -> tuple[list[str], list[pa.ChunkedArray]]:
         return self.table.column_names, self.table.columns
@@ -56,7 +58,7 @@ class Examples:
     def state(self) -> dict[str, Tensor]:
         """The rows as JSON text in bytes, and their classes."""
         names, columns = self._columns()
-        cells = [[plain(value) for value in column.to_pylist()] for column in columns]
+        cells = [[plain(cell(scalar)) for scalar in column] for column in columns]
         text = json.dumps({"columns": dict(zip(names, cells, strict=True))})
         rows = torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)
         return {"rows": rows, "codes": torch.from_numpy(self.codes)}
@@ -89,6 +91,17 @@ def stratified(codes: Rows, most: int) -> Rows:
         room = most - sum(len(chosen) for chosen in kept)
         kept.append(spread(rows, math.ceil(room / (len(own) - place))))
     return np.sort(np.concatenate(kept))
+
+
+def cell(scalar: pa.Scalar) -> Any:
+    """A cell as it was given; None if it is missing, text if it is a date that Python does not have."""
+    try:
+        value = scalar.as_py()
+    except (ValueError, OverflowError):
+        value = str(scalar.cast(pa.string()).as_py())
+    if isinstance(value, pd.Timestamp):
+        value = value.to_pydatetime(warn=False)
+    return None if value == "" or (isinstance(value, float) and math.isnan(value)) else value
 
 
 def plain(value: Any) -> Any:

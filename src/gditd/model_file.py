@@ -7,8 +7,6 @@ looked up.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -20,6 +18,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
+
+from gditd.atomic import write_atomically
 
 if TYPE_CHECKING:
     from gditd.detectors.base import Detector
@@ -203,26 +203,3 @@ def feature_names(estimator: Detector) -> list[str] | None:
     """Return the column names seen in fit, if there were any."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
-
-
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a temporary file in the same folder, then put it in place in one step."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        write(temporary)
-        temporary.chmod(0o666 & ~current_umask())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def current_umask() -> int:
-    """Return the process's umask, which can only be read by setting it."""
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask

@@ -78,8 +78,7 @@ class ClassProfiles:
             for p, own in enumerate(rows)
         ]
         quantiles = [
-            [_quantiles(values[:, a], column) for a, column in enumerate(numeric_columns(schema))]
-            for values in numbers
+            [_quantiles(values[:, a], column) for a, column in enumerate(numeric_columns(schema))] for values in numbers
         ]
         shape = (len(rows), len(place), len(_LEVELS))
         categories = {name: [_common(text) for text in by_profile] for name, by_profile in texts.items()}
@@ -105,9 +104,7 @@ class ClassProfiles:
         low, middle, high = self.quantiles[profile, place].tolist()
         if column.kind == "boolean":
             return f"{percent(middle)} true"
-        texts = (
-            _moments([low, middle, high]) if column.kind == "datetime" else [number(v) for v in (low, middle, high)]
-        )
+        texts = _moments([low, middle, high]) if column.kind == "datetime" else [number(v) for v in (low, middle, high)]
         if texts[0] == texts[2]:
             return f"mostly {texts[1]}"
         return f"{texts[0]} to {texts[2]} (median {texts[1]})"

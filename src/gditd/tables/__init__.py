@@ -4,7 +4,7 @@ from .convert import to_arrow
 from .encoder import EncodedTable, TableEncoder
 from .errors import TableError
 from .module import EncoderModule
-from .readers import iter_tables, read_table
+from .readers import iter_csv, iter_tables, read_table
 from .schema import ColumnSchema, TableSchema
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "TableEncoder",
     "TableError",
     "TableSchema",
+    "iter_csv",
     "iter_tables",
     "read_table",
     "to_arrow",

@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,7 +29,7 @@ def read_table(path: str | Path) -> pa.Table:
     """Read a whole table file; the format is known by the file's name."""
     path = Path(path)
     form = _format_of(path)
-    with _Naming(path):
+    with _Naming(path, form.label):
         return _checked(path, form.read(path))
 
 
@@ -43,11 +43,16 @@ def iter_tables(path: str | Path, chunk_rows: int = CHUNK_ROWS) -> Iterator[pa.T
         raise ValueError(f"chunk_rows must be at least 1, not {chunk_rows}")
     path = Path(path)
     form = _format_of(path)
-    return _guarded(path, form.iterate(path, chunk_rows))
+    return _guarded(path, form.iterate(path, chunk_rows), form.label)
 
 
-def _guarded(path: Path, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    with _Naming(path):
+def iter_csv(file: BinaryIO, name: str, chunk_rows: int = CHUNK_ROWS) -> Iterator[pa.Table]:
+    """Read an open CSV stream, such as standard input, in the same way; messages call it by `name`."""
+    return _guarded(Path(name), _csv_tables(Utf8Stream(Path(name), file), Path(name), chunk_rows), _CSV.label)
+
+
+def _guarded(path: Path, tables: Iterator[pa.Table], label: str) -> Iterator[pa.Table]:
+    with _Naming(path, label):
         first = next(tables)
         yield _checked(path, first)
         yield from tables
@@ -66,8 +71,9 @@ def _checked(path: Path, table: pa.Table) -> pa.Table:
 class _Naming:
     """Turns what Arrow and the system say into one sentence about the file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, label: str) -> None:
         self.path = path
+        self.label = label
 
     def __enter__(self) -> None:
         return None
@@ -89,7 +95,7 @@ class _Naming:
                 "quote the fields that hold the delimiter, or complete the row"
             )
         reason = text.splitlines()[0] if text else "it is cut short or damaged"
-        return f'"{self.path}" cannot be read as {_format_of(self.path).label} ({reason}): write the file again'
+        return f'"{self.path}" cannot be read as {self.label} ({reason}): write the file again'
 
 
 def _csv_options(shape: CsvShape, column_types: dict[str, pa.DataType] | None = None) -> dict[str, object]:
@@ -110,11 +116,14 @@ def _read_csv(path: Path) -> pa.Table:
 
 
 def _iter_csv(path: Path, chunk_rows: int) -> Iterator[pa.Table]:
-    with Utf8Stream(path) as stream:
+    yield from _csv_tables(Utf8Stream(path), path, chunk_rows)
+
+
+def _csv_tables(source: Utf8Stream, path: Path, chunk_rows: int) -> Iterator[pa.Table]:
+    with source as stream:
         shape = csv_shape(path, stream.sample())
         names = pyarrow.csv.open_csv(pa.BufferReader(_header(stream)), **_csv_options(shape)).schema.names
-    text = dict.fromkeys(names, pa.string())
-    with Utf8Stream(path) as stream:
+        text = dict.fromkeys(names, pa.string())
         reader = pyarrow.csv.open_csv(pa.PythonFile(stream, mode="r"), **_csv_options(shape, text))
         for table in _rechunked(reader.schema, reader, chunk_rows):
             yield _with_decimal_points(table) if shape.decimal_point == "," else table

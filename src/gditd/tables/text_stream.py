@@ -16,17 +16,17 @@ _DELIMITERS = ",;\t|"
 
 
 class Utf8Stream(io.RawIOBase):
-    """Reads a plain or gzipped text file and hands it on as UTF-8 without a byte order mark.
+    """Reads a plain or gzipped text file, or an open stream, and hands it on as UTF-8 without a byte order mark.
 
     A byte order mark decides the encoding at once. Without one, bytes pass through untouched while they are
     ASCII, and the first block that is not decides: UTF-8 where it is valid, else Windows-1252 (the superset
     of Latin-1 that spreadsheets write). So the choice needs no second pass over a large file.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, file: BinaryIO | None = None) -> None:
         self._path = path
         opener = gzip.open if path.suffix.lower() == ".gz" else open
-        self._file = cast("BinaryIO", opener(path, "rb"))
+        self._file = cast("BinaryIO", opener(path, "rb")) if file is None else file
         self._decoder: codecs.IncrementalDecoder | None = None
         self._buffer = b""
         self._buffer = self._marked(self._raw(_SAMPLE_BYTES))

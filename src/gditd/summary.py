@@ -1,0 +1,58 @@
+"""What a fitted classifier is and what it promises, as plain values for people and for JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gditd.classifier import GDITDClassifier
+
+
+def summarise(model: GDITDClassifier) -> dict[str, Any]:
+    """Describe a fitted classifier: settings, what is proven, classes and columns."""
+    rule = model._settings().rule
+    method = "none" if model.calibrator_ is None else model.calibrator_.method
+    return {
+        "preset": model.preset,
+        "alpha": float(model.alpha),
+        "rule": rule,
+        "calibration": method,
+        "proven": proven(rule, method, model.alpha),
+        "members": model.cohort_.n_members,
+        "temperature": float(model.temperature_),
+        "classes": [described_class(row, in_force=rule == "conformal") for row in model.promises().to_dict("records")],
+        "columns": model.encoder_.schema_.describe(),
+        "ignored": list(model.ignore),
+    }
+
+
+def proven(rule: str, method: str, alpha: float) -> str:
+    """What holds for false alarms, in one sentence that says no more than is proven."""
+    if rule == "sign":
+        return "Nothing is proven: the sign rule calls a row OOD by the sign of its score and promises nothing."
+    if method == "split":
+        return (
+            f"Proven for each class (split calibration): at most a share {alpha:g} of its own new rows is called OOD, "
+            "on average over draws of the calibration rows, if new rows come as the training rows did."
+        )
+    return (
+        "Proven for each class (cross calibration): at most its promise, which is about twice alpha for large classes "
+        f"and more for rare ones, if new rows come as the training rows did; the share {alpha:g} itself is not proven."
+    )
+
+
+def described_class(row: dict[str, Any], *, in_force: bool) -> dict[str, Any]:
+    """One class; its promise is None where the rule does not keep any."""
+    return {
+        "class": row["class"].item() if hasattr(row["class"], "item") else row["class"],
+        "rows": int(row["rows"]),
+        "promise": finite(row["promise"]) if in_force else None,
+        "smallest_alpha": finite(row["smallest_alpha"]) if in_force else None,
+        "calibrated_with": row["calibrated_with"],
+    }
+
+
+def finite(value: float) -> float | None:
+    """The number, or None for NaN, which JSON does not have."""
+    return None if math.isnan(value) else float(value)
