@@ -14,10 +14,10 @@ from sklearn.preprocessing import FunctionTransformer
 
 import gditd
 from gditd.calibration import OOD, decide, sign_rule
-from gditd.classifier import RareClassWarning
+from gditd.promises import RareClassWarning
 from tests.raw_tables import as_python_rows, mixed_table, quick, small_backbone, trained
 
-pytestmark = pytest.mark.filterwarnings("ignore::gditd.classifier.RareClassWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
 
 FORMS = {
     "polars": pl.from_pandas,
@@ -281,7 +281,7 @@ def test_the_paper_preset_has_no_p_values_and_says_so(table):
     assert verdict["p_value"].isna().all()
     np.testing.assert_array_equal(verdict["verdict"] == "OOD", verdict["ood_score"] > 0)
     assert model.promises()["promise"].isna().all()
-    assert model.temperature_ == 1.0
+    assert model.model_.temperature == 1.0
 
 
 def test_decision_function_has_a_column_a_class_and_a_difference_for_two(table):
@@ -422,7 +422,7 @@ def test_a_saved_model_gives_the_same_bits(table, strange_rows, tmp_path, settin
     pd.testing.assert_frame_equal(again.verdict(rows), model.verdict(rows), check_exact=True)
     pd.testing.assert_frame_equal(again.promises(), model.promises(), check_exact=True)
     np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
-    if model.calibrator_ is not None:
+    if model.model_.calibrator is not None:
         np.testing.assert_array_equal(again.p_values(rows), model.p_values(rows))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -477,7 +477,7 @@ def test_a_second_fit_forgets_the_first(table):
     assert not hasattr(model, "feature_names_in_")
     assert model.classes_.tolist() == [False, True]
     model.set_params(preset="paper").fit(frame, y)
-    assert model.calibrator_ is None
+    assert model.model_.calibrator is None
 
 
 @pytest.mark.parametrize("settings", PRESETS.values(), ids=PRESETS)

@@ -14,12 +14,12 @@ import torch
 
 import gditd
 from gditd import GDITDClassifier
-from gditd.examples import stratified
 from gditd.explain import Explainer
-from gditd.surprise import ClassShapes
+from gditd.explain.examples import stratified
+from gditd.explain.surprise import ClassShapes
 from tests.raw_tables import as_python_rows, mixed_table, quick, small_backbone
 
-pytestmark = pytest.mark.filterwarnings("ignore::gditd.classifier.RareClassWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
 
 CLASSES = ["account-takeover", "first-party", "legitimate", "merchant"]
 NUMBERS = ["amount", "fee", "account_age", "logins", "distance", "hour", "credit_score", "noise"]
@@ -142,8 +142,8 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_parts_are_refused(mixed, damage):
     _, _, model = mixed
-    document, tensors = model.explainer_.state(keep_examples=True)
-    settings = {"encoder": model.encoder_, "n_classes": len(model.classes_)}
+    document, tensors = model.model_.explainer.state(keep_examples=True)
+    settings = {"encoder": model.model_.encoder, "n_classes": len(model.classes_)}
     Explainer.from_state(document, tensors, **settings)
     DAMAGES[damage](tensors, document)
     with pytest.raises((ValueError, KeyError)):
@@ -197,8 +197,8 @@ def test_the_usual_values_are_those_of_the_class(mixed):
     X, y, model = mixed
     of_class = X["amount"][y == "top"].quantile([0.05, 0.5, 0.95])
     place = model.classes_.tolist().index("top")
-    np.testing.assert_allclose(model.explainer_.profiles.quantiles[place, 0], of_class, atol=0.5)
-    shares = dict(model.explainer_.profiles.categories["region"][place])
+    np.testing.assert_allclose(model.model_.explainer.profiles.quantiles[place, 0], of_class, atol=0.5)
+    shares = dict(model.model_.explainer.profiles.categories["region"][place])
     assert shares["west"] == pytest.approx((X["region"][y == "top"].dropna() == "west").mean())
 
 
@@ -285,7 +285,7 @@ def test_a_file_with_examples_gives_the_same_explanations(mixed, tmp_path):
     model.save(tmp_path / "model.gditd")
     loaded = gditd.load(tmp_path / "model.gditd", backbone=small_backbone)
     assert [found.to_dict() for found in loaded.explain(X[:9])] == [f.to_dict() for f in model.explain(X[:9])]
-    assert torch.equal(loaded.explainer_.examples.values, model.explainer_.examples.values)
+    assert torch.equal(loaded.model_.explainer.examples.values, model.model_.explainer.examples.values)
 
 
 def test_examples_of_every_kind_of_column_come_back(tmp_path):
@@ -305,7 +305,7 @@ def test_examples_of_every_kind_of_column_come_back(tmp_path):
     model = quick(keep_examples=True).fit(X, rng.integers(2, size=n))
     model.save(tmp_path / "model.gditd")
     loaded = gditd.load(tmp_path / "model.gditd", backbone=small_backbone)
-    assert torch.equal(loaded.explainer_.examples.values, model.explainer_.examples.values)
+    assert torch.equal(loaded.model_.explainer.examples.values, model.model_.explainer.examples.values)
     assert [found.to_dict() for found in loaded.explain(X)] == [found.to_dict() for found in model.explain(X)]
 
 
@@ -315,10 +315,10 @@ def test_what_a_file_says_of_a_rare_class_is_nobodys_row(mixed):
     labels[:2] = "rare"
     model = quick().fit(X, labels)
     rare = model.classes_.tolist().index("rare")
-    rows = model.encoder_.transform(X).values
-    assert not (model.explainer_.shapes.means[:, None] == rows).all(2).any()
-    everyone = model.explainer_.profiles.quantiles[-1]
-    np.testing.assert_array_equal(model.explainer_.profiles.quantiles[rare], everyone)
+    rows = model.model_.encoder.transform(X).values
+    assert not (model.model_.explainer.shapes.means[:, None] == rows).all(2).any()
+    everyone = model.model_.explainer.profiles.quantiles[-1]
+    np.testing.assert_array_equal(model.model_.explainer.profiles.quantiles[rare], everyone)
     assert model.explain(X[:2])[0].columns
 
 

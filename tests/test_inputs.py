@@ -117,7 +117,7 @@ def test_cells_that_are_no_plain_value_are_refused(cell):
         new_table(probe, rows)
 
 
-@pytest.mark.filterwarnings("ignore::gditd.classifier.RareClassWarning")
+@pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
 def test_a_code_keeps_its_zeros_whatever_the_company():
     """A table whose cells all read as numbers must not turn the category "07" into a seven."""
     rng = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from gditd import GDITDClassifier
 from gditd.tables import TableEncoder
 from tests.raw_tables import quick
 
-pytestmark = pytest.mark.filterwarnings("ignore::gditd.classifier.RareClassWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
 
 ALPHA = 0.1
 SIZES = np.array([20, 40, 150])

@@ -79,7 +79,7 @@ def test_probabilities_of_an_overconfident_classifier_are_calibrated(settings):
     new, labels = draw(4000)
     before = expected_calibration_error(softmax(model.class_scores(new), axis=1), labels)
     after = expected_calibration_error(model.predict_proba(new), labels)
-    assert model.temperature_ > 1.3
+    assert model.model_.temperature > 1.3
     assert after < 0.6 * before, (before, after)
     # The order of the classes is not touched.
     np.testing.assert_array_equal(model.predict_proba(new).argmax(axis=1), model.class_scores(new).argmax(axis=1))

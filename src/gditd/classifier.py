@@ -7,46 +7,31 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
-from gditd.calibration import (
-    OOD,
-    ClassCalibrator,
-    Rule,
-    decide,
-    false_discovery,
-    merge_rare,
-    sign_rule,
-    smallest_alpha,
-)
+from gditd.calibration import OOD, Rule, decide, false_discovery, sign_rule
 from gditd.detectors.base import Detector, FloatArray
-from gditd.detectors.network import part_of, resolve_backbone, resolve_device
-from gditd.explain import Explainer, Explanation
+from gditd.detectors.network import resolve_device
+from gditd.explain import Explanation
+from gditd.fitted import FittedModel
+from gditd.fitting import fit_model
 from gditd.inputs import new_table, training_table
 from gditd.labels import encode_labels
 from gditd.model_file import ModelFileError, Tensors
-from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.nn.losses import Beta
-from gditd.plan import Calibration, Plan, make_plan
+from gditd.plan import Calibration
 from gditd.presets import Settings, chosen_settings, refuse_unfit
+from gditd.promises import promise_table, warn_of_rare_classes
 from gditd.summary import summarise
-from gditd.tables import EncodedTable, TableEncoder, TableError
+from gditd.tables import EncodedTable
 from gditd.tables.numbers import Numbers
-from gditd.temperature import fit_temperature
-from gditd.training import Cohort, DescentSettings
 from gditd.training.cohort import Backbone
 from gditd.training.descent import ProgressCallback
-
-
-class RareClassWarning(UserWarning):
-    """A class has too few rows for the promise asked for."""
 
 
 class GDITDClassifier(Detector):
@@ -77,13 +62,8 @@ class GDITDClassifier(Detector):
     None stands for what the preset has.
     """
 
-    encoder_: TableEncoder
-    cohort_: Cohort
-    plan_folds_: NDArray[np.int64]
-    calibrator_: ClassCalibrator | None
-    temperature_: float
+    model_: FittedModel
     class_counts_: NDArray[np.int64]
-    explainer_: Explainer
 
     def __init__(
         self,
@@ -141,30 +121,31 @@ class GDITDClassifier(Detector):
             raise ValueError('a class cannot be named "OOD", the verdict on rows of no known class: rename it')
         if table.num_rows != len(codes):
             raise ValueError(f"the table has {table.num_rows} rows and there are {len(codes)} labels: give one each")
-        rng = check_random_state(self.random_state)
-        plan = make_plan(codes, calibration=settings.calibration, n_members=settings.n_members, rng=rng)
-        encoder, values = self._learn_columns(table, plan, settings)
-        cohort = self._train(values, codes, len(classes), plan, settings)
-        held_out = encoder.hide_lonely_categories(values, table, plan.fold_of_row)
-        explainer = Explainer.learn(table, values, codes, n_classes=len(classes), encoder=encoder)
+        model = fit_model(
+            table,
+            codes,
+            n_classes=len(classes),
+            settings=settings,
+            alpha=self.alpha,
+            ignore=self.ignore,
+            rng=check_random_state(self.random_state),
+            device=resolve_device(self.device),
+            progress=self.progress,
+        )
         # Only now: an interrupted or failed fit leaves the estimator as it was.
-        self.classes_ = classes
-        self.class_counts_ = np.bincount(codes)
-        self.encoder_, self.cohort_, self.plan_folds_ = encoder, cohort, plan.fold_of_member
-        self.explainer_ = explainer
+        self.classes_, self.class_counts_, self.model_ = classes, np.bincount(codes), model
         self._remember_columns(probe)
-        self._calibrate(held_out, codes, plan.fold_of_row)
-        self._warn_of_rare_classes()
+        warn_of_rare_classes(self.promises(), self.alpha)
         return self
 
     def class_scores(self, X: Any) -> FloatArray:
         """Zeta (n, classes), averaged over members; positive means inside that class's sphere."""
-        zeta: FloatArray = self._zeta(self._encode(X).values).mean(axis=1)
-        return zeta
+        encoded = self._encode(X)
+        return self.model_.mean_zeta(encoded.values)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return a probability per known class (n, classes), calibrated on rows the members did not see."""
-        probabilities: FloatArray = softmax(self.class_scores(X) / self.temperature_, axis=1)
+        probabilities: FloatArray = softmax(self.class_scores(X) / self.model_.temperature, axis=1)
         return probabilities
 
     def ood_score(self, X: Any) -> FloatArray:
@@ -175,7 +156,7 @@ class GDITDClassifier(Detector):
     def p_values(self, X: Any) -> FloatArray:
         """Class-wise conformal p-values (n, classes); small means strange for that class."""
         encoded = self._encode(X)
-        p = self._p_values(self._zeta(encoded.values))
+        p = self.model_.p_values(self.model_.zeta(encoded.values))
         p[list(encoded.row_errors)] = 0.0
         return p
 
@@ -196,9 +177,10 @@ class GDITDClassifier(Detector):
         """
         alpha = self.alpha if alpha is None else alpha
         encoded = self._encode(X, rows_before)
-        by_member = self._zeta(encoded.values)
+        by_member = self.model_.zeta(encoded.values)
         zeta = by_member.mean(axis=1)
-        p = self._p_values(by_member) if self.calibrator_ is not None else np.full(zeta.shape, np.nan)
+        calibrated = self.model_.calibrator is not None
+        p = self.model_.p_values(by_member) if calibrated else np.full(zeta.shape, np.nan)
         p[list(encoded.row_errors)] = 0.0
         winners = self._winners(zeta, p, alpha, control)
         winners[list(encoded.row_errors)] = OOD
@@ -226,12 +208,12 @@ class GDITDClassifier(Detector):
         check_is_fitted(self)
         table = new_table(self, X)
         encoded = self._encode(table)
-        return self.explainer_.explain(
+        return self.model_.explainer.explain(
             table,
             encoded,
             classes=self.classes_,
-            zeta=self._zeta(encoded.values).mean(axis=1),
-            scores=lambda values: torch.from_numpy(self._zeta(values).mean(axis=1)),
+            zeta=self.model_.mean_zeta(encoded.values),
+            scores=lambda values: torch.from_numpy(self.model_.mean_zeta(values)),
             n_columns=int(n_columns),
         )
 
@@ -245,19 +227,7 @@ class GDITDClassifier(Detector):
         """
         check_is_fitted(self)
         alpha = self.alpha if alpha is None else alpha
-        frame = pd.DataFrame({"class": self.classes_, "rows": self.class_counts_})
-        if self.calibrator_ is None:
-            return frame.assign(promise=np.nan, smallest_alpha=np.nan, calibrated_with="")
-        groups = self.calibrator_.groups
-        partners = [
-            ", ".join(str(other) for c, other in enumerate(self.classes_) if groups[c] == groups[own] and c != own)
-            for own in range(len(groups))
-        ]
-        return frame.assign(
-            promise=np.where(self.class_counts_ > 1, self.calibrator_.promise(alpha), np.nan),
-            smallest_alpha=smallest_alpha(self.calibrator_.counts),
-            calibrated_with=partners,
-        )
+        return promise_table(self.classes_, self.class_counts_, self.model_.calibrator, alpha)
 
     def summary(self) -> dict[str, Any]:
         """Describe the model in plain values, for JSON: settings, what is proven, classes with promises, columns."""
@@ -291,84 +261,14 @@ class GDITDClassifier(Detector):
             rare_per_batch=self.rare_per_batch,
         )
 
-    def _learn_columns(self, table: pa.Table, plan: Plan, settings: Settings) -> tuple[TableEncoder, Tensor]:
-        """Learn the columns and encode the table.
-
-        Where split calibration holds rows out, they are held out here too: ranges and categories that know the
-        rows that calibrate would make new rows look stranger than them.
-        """
-        encoder = TableEncoder(numbers=settings.numbers).fit(table, ignore=list(self.ignore))
-        if settings.calibration == "split":
-            own_rows = table.filter(pa.array(plan.fold_of_row < 0))
-            try:
-                narrow = TableEncoder(numbers=settings.numbers).fit(own_rows, ignore=list(self.ignore))
-                return narrow, narrow.transform(table).values
-            except TableError:  # it takes the rows held out to see what a column is
-                pass
-        return encoder, encoder.transform(table).values
-
-    def _train(
-        self, values: Tensor, codes: NDArray[np.int64], n_classes: int, plan: Plan, settings: Settings
-    ) -> Cohort:
-        return Cohort.fit(
-            values,
-            torch.as_tensor(codes),
-            plan.members,
-            backbone=resolve_backbone(settings.backbone),
-            head=lambda dim: GaussianDescriptor(n_classes, dim),
-            loss=GDITDLoss(beta=settings.beta),
-            n_classes=n_classes,
-            settings=DescentSettings(
-                max_epochs=settings.max_epochs,
-                batch_size=settings.batch_size,
-                learning_rate=settings.learning_rate,
-                validation_fraction=settings.validation_fraction,
-                patience=settings.patience,
-                rare_per_batch=settings.rare_per_batch,
-            ),
-            callback=self.progress,
-            device=resolve_device(self.device),
-        )
-
-    def _calibrate(self, values: Tensor, codes: NDArray[np.int64], fold_of_row: NDArray[np.int64]) -> None:
-        """Learn from rows that the members scoring them did not see: p-values and the temperature."""
-        rows = np.flatnonzero(fold_of_row >= 0)
-        self.calibrator_, self.temperature_ = None, 1.0
-        if self._settings().calibration == "none":
-            return
-        by_fold = self._by_fold(self._zeta(values[torch.from_numpy(rows)]))
-        folds, codes = fold_of_row[rows], codes[rows]
-        unseen = by_fold[np.arange(len(rows)), folds]
-        groups = merge_rare(np.bincount(codes, minlength=len(self.classes_)), self.alpha)
-        self.calibrator_ = ClassCalibrator.fit(-unseen, codes, folds, groups)
-        self.temperature_ = fit_temperature(unseen, codes)
-
     def _encode(self, X: Any, rows_before: int = 0) -> EncodedTable:
         check_is_fitted(self)
         table = new_table(self, X)
         table = table.drop_columns([name for name in self.ignore if name in table.column_names])
-        encoded = self.encoder_.transform(table, on_error=self.on_error, rows_before=rows_before)
+        encoded = self.model_.encoder.transform(table, on_error=self.on_error, rows_before=rows_before)
         for note in encoded.notes:
             warnings.warn(note, UserWarning, stacklevel=3)
         return encoded
-
-    def _zeta(self, values: Tensor) -> FloatArray:
-        """Zeta of every member, (n, members, classes)."""
-        return self.cohort_.apply(values, lambda _, description: description.zeta.transpose(0, 1)).float().numpy()
-
-    def _by_fold(self, zeta: FloatArray) -> FloatArray:
-        """Average the members of each fold: (n, members, classes) -> (n, folds, classes)."""
-        folds = np.unique(self.plan_folds_)
-        return np.stack([zeta[:, self.plan_folds_ == fold].mean(axis=1) for fold in folds], axis=1)
-
-    def _p_values(self, zeta: FloatArray) -> NDArray[np.float64]:
-        if self.calibrator_ is None:
-            raise ValueError(
-                'this model is not calibrated and has no p-values: fit it with calibration="cross" or "split"'
-            )
-        # With fewer rows than folds, the last folds calibrate nothing.
-        by_fold = self._by_fold(zeta)[:, : self.calibrator_.n_folds]
-        return self.calibrator_.p_values(-by_fold.transpose(1, 0, 2))
 
     def _winners(self, zeta: FloatArray, p: NDArray[np.float64], alpha: float, control: str) -> NDArray[np.int64]:
         if self._settings().rule == "sign":
@@ -380,91 +280,19 @@ class GDITDClassifier(Detector):
         flagged = false_discovery(p, alpha)[1]
         return np.where(flagged, OOD, zeta.argmax(axis=1))
 
-    def _warn_of_rare_classes(self) -> None:
-        promises = self.promises()
-        lonely = promises[promises["rows"] == 1]["class"].tolist()
-        if lonely:
-            warnings.warn(
-                f"of class {quoted_list(lonely)} there is one row only: how its new rows look cannot be told",
-                RareClassWarning,
-                stacklevel=3,
-            )
-        if self.calibrator_ is None:
-            return
-        merged = promises[promises["calibrated_with"] != ""]["class"].tolist()
-        if merged:
-            warnings.warn(
-                f"too few rows for a promise of their own at alpha {self.alpha:g}: classes {quoted_list(merged)} are "
-                "calibrated together, and the promise holds for their rows taken together",
-                RareClassWarning,
-                stacklevel=3,
-            )
-        if (promises["smallest_alpha"] >= self.alpha).any():
-            warnings.warn(
-                f"too few rows to call anything OOD at alpha {self.alpha:g}: the smallest that can is just above "
-                f"{promises['smallest_alpha'].max():.3g}",
-                RareClassWarning,
-                stacklevel=3,
-            )
-
     # --- the model file ---
 
     def _document(self) -> dict[str, Any]:
-        document = {
-            "encoder": self.encoder_.state()[0],
-            "explainer": self.explainer_.state(keep_examples=self.keep_examples)[0],
-        }
-        if self.calibrator_ is not None:
-            document["calibrator"] = self.calibrator_.state()[0]
-        return document
+        return self.model_.document(keep_examples=self.keep_examples)
 
     def _tensors(self) -> Tensors:
-        tensors: Tensors = {f"encoder.{name}": value for name, value in self.encoder_.state()[1].items()}
-        tensors |= {f"network.{name}": value for name, value in self.cohort_.network.items()}
-        tensors |= {f"head.{name}": value for name, value in self.cohort_.head.items()}
-        if self.calibrator_ is not None:
-            tensors |= {f"calibrator.{name}": value for name, value in self.calibrator_.state()[1].items()}
-        explainer = self.explainer_.state(keep_examples=self.keep_examples)[1]
-        tensors |= {f"explainer.{name}": value for name, value in explainer.items()}
-        tensors["folds"] = self.plan_folds_
-        tensors["temperature"] = np.array([self.temperature_])
-        tensors["class_counts"] = self.class_counts_
-        return tensors
+        return self.model_.tensors(keep_examples=self.keep_examples) | {"class_counts": self.class_counts_}
 
     def _restore(self, tensors: Tensors, document: dict[str, Any]) -> None:
-        settings = self._settings()
-        self.encoder_ = TableEncoder.from_state(document["encoder"], part_of(tensors, "encoder."))
-        self.cohort_ = Cohort.restore(
-            part_of(tensors, "network."),
-            part_of(tensors, "head."),
-            n_features=self.encoder_.width,
-            backbone=resolve_backbone(settings.backbone),
-            head_factory=lambda dim: GaussianDescriptor(len(self.classes_), dim),
-            loss=GDITDLoss(beta=settings.beta),
-        )
-        self.plan_folds_ = np.asarray(tensors["folds"])
-        self.temperature_ = float(np.asarray(tensors["temperature"])[0])
         self.class_counts_ = np.asarray(tensors["class_counts"])
-        if self.plan_folds_.shape != (self.cohort_.n_members,) or len(self.class_counts_) != len(self.classes_):
-            raise ModelFileError("its folds or class counts do not fit its members and classes")
-        self.explainer_ = Explainer.from_state(
-            document["explainer"],
-            part_of(tensors, "explainer."),
-            encoder=self.encoder_,
-            n_classes=len(self.classes_),
-        )
-        self.calibrator_ = None
-        if "calibrator" in document:
-            arrays = {name: value.numpy() for name, value in part_of(tensors, "calibrator.").items()}
-            self.calibrator_ = ClassCalibrator.from_state(document["calibrator"], arrays)
+        if self.class_counts_.shape != self.classes_.shape:
+            raise ModelFileError("its class counts do not fit its classes")
+        self.model_ = FittedModel.restore(tensors, document, n_classes=len(self.classes_), settings=self._settings())
 
     def _try_out(self) -> None:
-        by_member = self._zeta(torch.zeros(2, self.encoder_.width))
-        if self.calibrator_ is not None:
-            self._p_values(by_member)
-
-
-def quoted_list(values: list[Any]) -> str:
-    """Up to five values for a message."""
-    shown = ", ".join(repr(str(value)) for value in values[:5])
-    return shown + (f" and {len(values) - 5} more" if len(values) > 5 else "")
+        self.model_.try_out()

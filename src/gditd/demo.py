@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pandas as pd
 
-from gditd.classifier import GDITDClassifier, RareClassWarning
+from gditd.classifier import GDITDClassifier
+from gditd.promises import RareClassWarning
 
 COUNTS = {"legitimate": 900, "third-party fraud": 300, "first-party fraud": 60}
 

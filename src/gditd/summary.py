@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 def summarise(model: GDITDClassifier) -> dict[str, Any]:
     """Describe a fitted classifier: settings, what is proven, classes and columns."""
     rule = model._settings().rule
-    method = "none" if model.calibrator_ is None else model.calibrator_.method
+    method = "none" if model.model_.calibrator is None else model.model_.calibrator.method
     return {
         "preset": model.preset,
         "alpha": float(model.alpha),
         "rule": rule,
         "calibration": method,
         "proven": proven(rule, method, model.alpha),
-        "members": model.cohort_.n_members,
-        "temperature": float(model.temperature_),
+        "members": model.model_.cohort.n_members,
+        "temperature": float(model.model_.temperature),
         "classes": [described_class(row, in_force=rule == "conformal") for row in model.promises().to_dict("records")],
-        "columns": model.encoder_.schema_.describe(),
+        "columns": model.model_.encoder.schema_.describe(),
         "ignored": list(model.ignore),
     }
 
@@ -33,12 +33,13 @@ def proven(rule: str, method: str, alpha: float) -> str:
         return "Nothing is proven: the sign rule calls a row OOD by the sign of its score and promises nothing."
     if method == "split":
         return (
-            f"Proven for each class (split calibration): at most a share {alpha:g} of its own new rows is called OOD, "
-            "on average over draws of the calibration rows, if new rows come as the training rows did."
+            f"Proven (split calibration): of each class, or classes calibrated together, at most a share {alpha:g} of "
+            "new rows is called OOD, on average over calibration draws, if new rows come as training rows did."
         )
     return (
-        "Proven for each class (cross calibration): at most its promise, which is about twice alpha for large classes "
-        f"and more for rare ones, if new rows come as the training rows did; the share {alpha:g} itself is not proven."
+        "Proven (cross calibration): of each class, or classes calibrated together, at most its promise, about twice "
+        f"alpha, more where rows are few, is called OOD, if new rows come as training rows did; alpha itself ({alpha:g}) "
+        "is not proven."
     )
 
 

@@ -27,9 +27,7 @@ def table():
 def files(table):
     """The text of each batch file."""
     X, labels, ppm, batch = table
-    lines = [
-        gas_line(label, row, None if np.isnan(p) else p) for row, label, p in zip(X, labels, ppm, strict=True)
-    ]
+    lines = [gas_line(label, row, None if np.isnan(p) else p) for row, label, p in zip(X, labels, ppm, strict=True)]
     return {
         f"batch{b}.dat": "\n".join(line for line, of in zip(lines, batch, strict=True) if of == b) + "\n"
         for b in range(1, 11)

@@ -16,10 +16,7 @@ COUNTS = {"train_counts": (3,) * 10, "test_counts": (1,) * 10}
 
 
 def idx(array, kind=8):
-    return (
-        struct.pack(f">BBBB{array.ndim}I", 0, 0, kind, array.ndim, *array.shape)
-        + array.astype(np.uint8).tobytes()
-    )
+    return struct.pack(f">BBBB{array.ndim}I", 0, 0, kind, array.ndim, *array.shape) + array.astype(np.uint8).tobytes()
 
 
 @pytest.fixture
@@ -48,9 +45,7 @@ def test_four_files(tmp_path, arrays, suffix, sub):
     np.testing.assert_array_equal(dataset.X, images.reshape(40, 784))
     assert dataset.X.dtype == np.float32
     assert dataset.X.flags.writeable
-    np.testing.assert_array_equal(
-        dataset.y, np.concatenate([arrays["train", "labels"], arrays["test", "labels"]])
-    )
+    np.testing.assert_array_equal(dataset.y, np.concatenate([arrays["train", "labels"], arrays["test", "labels"]]))
     assert dataset.y.dtype == np.int64
     assert dataset.split.tolist() == ["train"] * 30 + ["test"] * 10
     assert (dataset.ood_class, dataset.minority_class) == (0, 1)

@@ -14,9 +14,7 @@ def test_gas(real_data):
     assert list(dataset.class_counts().values()) == [2565, 2926, 1641, 1936, 3009, 1833]
     rows = [445, 1244, 1586, 161, 197, 2300, 3613, 294, 470, 3600]
     assert np.bincount(dataset.groups)[1:].tolist() == rows
-    assert dataset.class_names[dataset.minority_class] == min(
-        dataset.class_counts(), key=dataset.class_counts().get
-    )
+    assert dataset.class_names[dataset.minority_class] == min(dataset.class_counts(), key=dataset.class_counts().get)
     assert np.isfinite(dataset.X).all()
     np.testing.assert_allclose(dataset.X[0, :3], [15596.1621, 1.868245, 2.371604])
 

@@ -79,9 +79,7 @@ def test_piecewise_by_hand():
 
 
 @pytest.mark.parametrize("numbers", MODES)
-@pytest.mark.parametrize(
-    "values", [np.linspace(0, 1, 50), np.random.default_rng(0).lognormal(size=300), [0, 1, 1, 9]]
-)
+@pytest.mark.parametrize("values", [np.linspace(0, 1, 50), np.random.default_rng(0).lognormal(size=300), [0, 1, 1, 9]])
 def test_monotone_and_farther_outside_is_more(numbers, values):
     encoder = one(np.asarray(values, float), numbers)
     high, spread = float(np.max(values)), float(np.ptp(values))

@@ -100,9 +100,7 @@ def _read_part(
     if images.shape[1:] != (28, 28):
         raise DatasetError(f"{images_file.label}: images of {images.shape[1]} x {images.shape[2]}, not 28 x 28")
     if len(images) != len(labels):
-        raise DatasetError(
-            f"{labels_file.label}: {len(labels)} labels for {len(images)} images of {images_file.label}"
-        )
+        raise DatasetError(f"{labels_file.label}: {len(labels)} labels for {len(images)} images of {images_file.label}")
     if labels.size and labels.max() >= N_CLASSES:
         raise DatasetError(f"{labels_file.label}: label {labels.max()} is not one of 0 to {N_CLASSES - 1}")
     y = labels.astype(np.int64)

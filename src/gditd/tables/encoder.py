@@ -82,9 +82,7 @@ class TableEncoder:
         table = to_arrow(table)
         self.schema_ = TableSchema.learn(table, ignore)
         if not self.schema_.used:
-            raise TableError(
-                "every column has one value in all rows, so nothing can be learned: add columns that vary"
-            )
+            raise TableError("every column has one value in all rows, so nothing can be learned: add columns that vary")
         self._parts = {
             column.name: varying_parts(as_times(table.column(column.name), column.name)[0])
             for column in self.schema_.used
@@ -172,6 +170,16 @@ class TableEncoder:
         """Where each used column's features are."""
         return dict(self._layout.slices)
 
+    @property
+    def evidence_features(self) -> list[int]:
+        """The features that are zero in every training row: unseen categories and gaps where there were none."""
+        owned = {place for own in self.column_slices.values() for place in range(own.start, own.stop)}
+        places = [place for place in range(self.width) if place not in owned]  # "unexpected missing"
+        for name, coder in self._coders.items():
+            if coder.covers_all:
+                places.append(self.column_slices[name].start + coder.n_buckets)
+        return places
+
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything learned: settings for JSON, and tensors."""
         settings = {
@@ -187,9 +195,7 @@ class TableEncoder:
     @classmethod
     def from_state(cls, settings: dict[str, Any], tensors: dict[str, Tensor]) -> "TableEncoder":
         """Build the encoder that `state` described; it encodes the same rows to the same bits."""
-        encoder = cls(
-            numbers=settings["numbers"], max_categories=settings["max_categories"], n_bins=settings["n_bins"]
-        )
+        encoder = cls(numbers=settings["numbers"], max_categories=settings["max_categories"], n_bins=settings["n_bins"])
         encoder.schema_ = TableSchema.from_dict(settings["schema"])
         encoder._parts = {name: list(parts) for name, parts in settings["parts"].items()}
         encoder._assemble(NUMBER_MODULES[encoder.numbers](**tensors))

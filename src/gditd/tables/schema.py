@@ -133,8 +133,7 @@ class TableSchema:
     def describe(self) -> list[dict[str, Any]]:
         """One row a column for people to read: column, kind, share missing, summary."""
         return [
-            {"column": c.name, "kind": c.kind, "missing": c.share_missing, "summary": c.summary()}
-            for c in self.columns
+            {"column": c.name, "kind": c.kind, "missing": c.share_missing, "summary": c.summary()} for c in self.columns
         ]
 
 

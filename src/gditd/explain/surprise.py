@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from gditd.profiles import FEWEST_ROWS, MOST_ROWS, spread
+from gditd.explain.profiles import FEWEST_ROWS, MOST_ROWS, spread
 from gditd.tables import TableEncoder
 
 LEAST_VARIANCE = 0.01  # of an encoded feature, most of which have variance 1 over all rows

@@ -11,10 +11,10 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from gditd.attribution import ClassScores, attribute
-from gditd.examples import Examples, cell, plain
-from gditd.profiles import ClassProfiles, number, numeric_columns, percent, rows_by_profile, shortened
-from gditd.surprise import ClassShapes, ColumnMap
+from gditd.explain.attribution import ClassScores, attribute
+from gditd.explain.examples import Examples, cell, plain
+from gditd.explain.profiles import ClassProfiles, number, numeric_columns, percent, rows_by_profile, shortened
+from gditd.explain.surprise import ClassShapes, ColumnMap
 from gditd.tables import EncodedTable, TableEncoder
 from gditd.training.threads import one_thread
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gditd.surprise import ClassShapes, ColumnMap
+from gditd.explain.surprise import ClassShapes, ColumnMap
 
 ClassScores = Callable[[Tensor], Tensor]
 """Encoded rows (n, width) -> zeta (n, classes)."""

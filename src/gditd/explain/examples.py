@@ -16,8 +16,8 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from gditd.profiles import spread
-from gditd.surprise import ColumnMap
+from gditd.explain.profiles import spread
+from gditd.explain.surprise import ColumnMap
 from gditd.tables import TableEncoder
 from gditd.tables.convert import rows_to_arrow
 

@@ -1,0 +1,50 @@
+"""All commands under one name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gditd import __version__
+from gditd.cli.commands import evaluate, explain, fit, inspect, predict
+from gditd.cli.examples import examples
+from gditd.cli.group import Group
+
+app = typer.Typer(
+    name="gditd",
+    cls=Group,
+    help="Classify rows of imbalanced tables, and say which rows belong to no class you know.",
+    epilog=examples(
+        ("learn from labelled rows", "gditd fit parts.csv --target state"),
+        ("give verdicts on new rows", "gditd predict parts.gditd new.csv --out verdicts.csv"),
+        ("ask why rows 1 and 5 look strange", "gditd explain parts.gditd new.csv --rows 1,5"),
+        ("measure on labelled rows", "gditd evaluate parts.gditd test.csv --target state"),
+        ("see what a model promises", "gditd inspect parts.gditd"),
+    ),
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for module in (fit, predict, evaluate, explain, inspect):
+    app.command(name=module.NAME, epilog=module.EXAMPLES)(module.command)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        typer.echo(f"gditd {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Show the help where no command is given."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

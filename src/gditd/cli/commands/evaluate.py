@@ -1,0 +1,25 @@
+"""`gditd evaluate`."""
+
+from __future__ import annotations
+
+from gditd.cli.examples import examples
+from gditd.cli.options import Json, ModelFile, OtherAlpha, Table, Target
+
+NAME = "evaluate"
+EXAMPLES = examples(
+    ("a table for people", "gditd evaluate m.gditd test.csv --target state"),
+    ("one figure for a script", "gditd evaluate m.gditd test.csv --target state --json | jq .ood_auroc"),
+)
+
+
+def command(
+    model: ModelFile,
+    table: Table,
+    target: Target,
+    alpha: OtherAlpha = None,
+    json: Json = False,
+) -> None:
+    """Measure a model on labelled rows; classes that training did not see count as OOD."""
+    from gditd.cli.tasks.evaluate import evaluate  # noqa: PLC0415 - torch takes seconds, help should not
+
+    evaluate(model, table, target, alpha=alpha, json=json)

@@ -1,0 +1,114 @@
+"""`gditd fit`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gditd.cli.examples import examples
+from gditd.cli.options import Json, Quiet, Target, between_0_and_1
+
+NAME = "fit"
+EXAMPLES = examples(
+    ("writes parts.gditd here", "gditd fit parts.csv --target state"),
+    (
+        "leave columns out, choose the file",
+        "gditd fit cases.parquet --target kind --ignore id --ignore name --out m.gditd",
+    ),
+    ("fewer false alarms, and the bound proven", "gditd fit parts.csv --target state --alpha 0.01 --calibration split"),
+    ("for scripts", "gditd fit parts.csv --target state --json > fit.json"),
+)
+
+
+class Preset(StrEnum):
+    """Named settings."""
+
+    default = "default"
+    fast = "fast"
+    paper = "paper"
+
+
+class Calibration(StrEnum):
+    """How false alarms are kept rare."""
+
+    cross = "cross"
+    held_out = "split"
+
+
+def command(
+    train: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TRAIN",
+            help="Labelled rows: CSV (also .gz), Parquet, Arrow, Feather or JSON lines.",
+            show_default=False,
+        ),
+    ],
+    *,
+    target: Target,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="MODEL",
+            help="Where to write the model. Default: TRAIN's name with .gditd, in this folder.",
+            show_default=False,
+        ),
+    ] = None,
+    preset: Annotated[
+        Preset,
+        typer.Option("--preset", help="fast: one member, quicker to fit and score. paper: DNN-GDITD to the letter."),
+    ] = Preset.default,
+    alpha: Annotated[
+        float,
+        typer.Option(
+            "--alpha",
+            metavar="A",
+            callback=between_0_and_1,
+            help="The share of each class's own new rows that may be called OOD.",
+        ),
+    ] = 0.05,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="COL", help="A column to leave out; may be repeated.", show_default=False),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same model.")
+    ] = 0,
+    calibration: Annotated[
+        Calibration | None,
+        typer.Option(
+            "--calibration",
+            help="cross: every row trains, about 2 alpha is proven. split: three rows in ten only calibrate, alpha is "
+            "proven. Default: what the preset has.",
+            show_default=False,
+        ),
+    ] = None,
+    keep_examples: Annotated[
+        bool,
+        typer.Option(
+            "--keep-examples", help="Keep some training rows in the model, for explain to show the most similar one."
+        ),
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn the classes of a labelled table and write a model."""
+    from gditd.cli.tasks.fit import fit  # noqa: PLC0415 - torch takes seconds, help should not
+
+    fit(
+        train,
+        target,
+        out=out,
+        preset=preset.value,
+        alpha=alpha,
+        ignore=tuple(ignore or ()),
+        seed=seed,
+        calibration=None if calibration is None else calibration.value,
+        keep_examples=keep_examples,
+        json=json,
+        quiet=quiet,
+    )

@@ -1,0 +1,127 @@
+"""Learn from a table file and write a model."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.types as kinds
+from rich.table import Table
+
+from gditd import GDITDClassifier
+from gditd.cli.console import collected_notes, out, percent, print_json
+from gditd.cli.progress import bar
+from gditd.cli.tasks.tables import refuse_same_file, refuse_unwritable, split_target
+from gditd.tables import read_table
+from gditd.tables.columns import as_text
+from gditd.training import Progress
+
+
+def fit(
+    train: Path,
+    target: str,
+    *,
+    out: Path | None,
+    preset: str,
+    alpha: float,
+    ignore: tuple[str, ...],
+    seed: int,
+    calibration: Literal["cross", "split"] | None,
+    keep_examples: bool,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Fit, save, and say what came out."""
+    out = out or Path(default_name(train))
+    refuse_unwritable(out)
+    refuse_same_file(out, train)
+    if target in ignore:
+        raise ValueError(f'column "{target}" is both --target and --ignore: leave out one of them')
+    started = time.monotonic()
+    table, column = split_target(read_table(train), target)
+    with collected_notes() as notes, bar("learning", "epochs", quiet=quiet) as report:
+        # A plain function: scikit-learn copies an estimator's settings, and a progress bar cannot be copied.
+        def on_epoch(progress: Progress) -> None:
+            report(progress.epoch, progress.max_epochs)
+
+        model = GDITDClassifier(
+            preset=preset,
+            alpha=alpha,
+            ignore=ignore,
+            random_state=seed,
+            calibration=calibration,
+            keep_examples=keep_examples,
+            progress=on_epoch,
+        ).fit(table, labels_in(column))
+    model.save(out)
+    document = {
+        "model": str(out),
+        "rows": table.num_rows,
+        "seconds": round(time.monotonic() - started, 3),
+        "notes": notes,
+        **model.summary(),
+    }
+    if json:
+        print_json(document)
+    elif not quiet:
+        show(document)
+
+
+def default_name(train: Path) -> str:
+    """The table's name with .gditd in the place of what says its format."""
+    name = train.name.removesuffix(".gz")
+    return f"{Path(name).stem}.gditd"
+
+
+def labels_in(column: pa.ChunkedArray) -> pa.Array:
+    """Class labels; what is neither text nor a number is taken as text, in the table's spelling."""
+    if kinds.is_boolean(column.type) or kinds.is_temporal(column.type):
+        return as_text(column)
+    return column
+
+
+def show(document: dict[str, Any]) -> None:
+    """The summary for people."""
+    console = out()
+    used = [column for column in document["columns"] if column["kind"] != "constant"]
+    console.print(
+        f"Learned {len(document['classes'])} classes from {document['rows']:,} rows and {len(used)} columns "
+        f"in {document['seconds']:.1f} s (preset {document['preset']}, {members(document['members'])})."
+    )
+    console.print(promise_table(document["classes"]))
+    console.print(document["proven"])
+    for note in document["notes"]:
+        console.print(f"note: {note}")
+    model = document["model"]
+    console.print(f"\nModel written to {model}. Next:")
+    console.print(f"  gditd predict {model} NEW.csv --out verdicts.csv")
+    console.print(f"  gditd inspect {model}")
+
+
+def members(count: int) -> str:
+    """The number of networks, in words."""
+    return "1 member" if count == 1 else f"{count} members"
+
+
+def promise_table(classes: list[dict[str, Any]]) -> Table:
+    """Classes with their rows and what is promised for each."""
+    table = Table()
+    table.add_column("class")
+    table.add_column("rows", justify="right")
+    table.add_column("own new rows called OOD,\nproven at most", justify="right")
+    table.add_column("smallest\nalpha", justify="right")
+    shared = any(known["calibrated_with"] for known in classes)
+    if shared:
+        table.add_column("calibrated together with")
+    for known in classes:
+        smallest = known["smallest_alpha"]
+        cells = [
+            str(known["class"]),
+            f"{known['rows']:,}",
+            "no promise" if known["promise"] is None else percent(known["promise"]),
+            "-" if smallest is None else f"{smallest:.2g}",
+        ]
+        table.add_row(*cells, *([known["calibrated_with"]] if shared else []))
+    return table

@@ -1,0 +1,64 @@
+"""Input tables, chunk by chunk, and how many rows they may have."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gditd.tables import TableError, iter_csv, iter_tables
+from gditd.tables.errors import quoted
+
+STDIN = Path("-")
+CHUNK_ROWS = 65_536
+SAMPLE_BYTES = 1 << 20
+
+
+def chunks(path: Path, chunk_rows: int | None = None) -> Iterator[pa.Table]:
+    """Read a table in constant memory; "-" is CSV on stdin."""
+    chunk_rows = chunk_rows or CHUNK_ROWS
+    if path == STDIN:
+        return iter_csv(sys.stdin.buffer, "standard input", chunk_rows)
+    return iter_tables(path, chunk_rows)
+
+
+def expected_rows(path: Path) -> int | None:
+    """About how many rows a file has, for the progress bar; None where finding out would mean reading it."""
+    name = path.name.lower()
+    if not path.is_file():
+        return None
+    if name.endswith(".parquet"):
+        try:
+            return int(pq.read_metadata(path).num_rows)
+        except (pa.ArrowException, OSError):  # reading it will say what is wrong
+            return None
+    if name.endswith((".csv", ".tsv", ".txt", ".jsonl", ".ndjson")):
+        with path.open("rb") as file:
+            sample = file.read(SAMPLE_BYTES)
+        return round(path.stat().st_size * sample.count(b"\n") / len(sample)) if sample else None
+    return None
+
+
+def split_target(table: pa.Table, target: str) -> tuple[pa.Table, pa.ChunkedArray]:
+    """The table without the target column, and that column."""
+    if target not in table.column_names:
+        raise TableError(f'there is no column "{target}" for --target: there are {quoted(table.column_names, 20)}')
+    return table.drop_columns([target]), table.column(target)
+
+
+def refuse_same_file(out: Path, *inputs: Path) -> None:
+    """Refuse to write over an input."""
+    for path in inputs:
+        if out.exists() and path.exists() and out.samefile(path):
+            raise ValueError(f"--out {out} would replace the input {path}: choose another name")
+
+
+def refuse_unwritable(out: Path) -> None:
+    """Find out before the work, not after it, that a file cannot be written."""
+    if out.is_dir():
+        raise ValueError(f"--out {out} is a folder: give the name of a file in it")
+    if not out.parent.is_dir():
+        raise ValueError(f"cannot write {out}: there is no folder {out.parent}")

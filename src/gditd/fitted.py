@@ -1,0 +1,124 @@
+"""What a fit leaves behind, and how it scores: encoder, cohort, calibration and explanations as one thing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gditd.calibration import ClassCalibrator
+from gditd.detectors.network import part_of, resolve_backbone
+from gditd.explain import Explainer
+from gditd.model_file import ModelFileError, Tensors
+from gditd.nn import GaussianDescriptor, GDITDLoss
+from gditd.presets import Settings
+from gditd.tables import TableEncoder
+from gditd.training import Cohort
+
+FloatArray = NDArray[np.floating[Any]]
+
+
+@dataclass(eq=False)
+class FittedModel:
+    """Everything learned from a table, with class numbers in place of class names."""
+
+    encoder: TableEncoder
+    cohort: Cohort
+    fold_of_member: NDArray[np.int64]
+    explainer: Explainer
+    calibrator: ClassCalibrator | None = None
+    temperature: float = 1.0
+
+    def zeta(self, values: Tensor) -> FloatArray:
+        """Zeta of encoded rows (n, width) by every member, (n, members, classes).
+
+        What no training row had, an unseen category or a gap where there was none, counts in full against every
+        class: a network cannot learn what to make of an input that was always zero.
+        """
+        zeta = self.cohort.apply(values, lambda _, description: description.zeta.transpose(0, 1))
+        never_seen = values[:, self._evidence].sum(dim=1, dtype=torch.float64)
+        scored: FloatArray = (zeta - never_seen[:, None, None]).float().numpy()
+        return scored
+
+    def mean_zeta(self, values: Tensor) -> FloatArray:
+        """Zeta averaged over members, (n, classes)."""
+        mean: FloatArray = self.zeta(values).mean(axis=1)
+        return mean
+
+    def by_fold(self, zeta: FloatArray) -> FloatArray:
+        """Average the members of each fold: (n, members, classes) -> (n, folds, classes)."""
+        folds = np.unique(self.fold_of_member)
+        return np.stack([zeta[:, self.fold_of_member == fold].mean(axis=1) for fold in folds], axis=1)
+
+    def p_values(self, zeta: FloatArray) -> NDArray[np.float64]:
+        """Class-wise p-values (n, classes) from every member's zeta (n, members, classes)."""
+        if self.calibrator is None:
+            raise ValueError(
+                'this model is not calibrated and has no p-values: fit it with calibration="cross" or "split"'
+            )
+        # With fewer rows than folds, the last folds calibrate nothing.
+        by_fold = self.by_fold(zeta)[:, : self.calibrator.n_folds]
+        return self.calibrator.p_values(-by_fold.transpose(1, 0, 2))
+
+    @cached_property
+    def _evidence(self) -> Tensor:
+        return torch.tensor(self.encoder.evidence_features, dtype=torch.int64)
+
+    # --- the model file ---
+
+    def document(self, *, keep_examples: bool) -> dict[str, Any]:
+        """Return what is plain JSON."""
+        document = {
+            "encoder": self.encoder.state()[0],
+            "explainer": self.explainer.state(keep_examples=keep_examples)[0],
+        }
+        if self.calibrator is not None:
+            document["calibrator"] = self.calibrator.state()[0]
+        return document
+
+    def tensors(self, *, keep_examples: bool) -> Tensors:
+        """Return what is numbers."""
+        parts: dict[str, Any] = {
+            "encoder": self.encoder.state()[1],
+            "network": self.cohort.network,
+            "head": self.cohort.head,
+            "explainer": self.explainer.state(keep_examples=keep_examples)[1],
+            "calibrator": {} if self.calibrator is None else self.calibrator.state()[1],
+        }
+        named: Tensors = {f"{part}.{name}": value for part, own in parts.items() for name, value in own.items()}
+        return named | {"folds": self.fold_of_member, "temperature": np.array([self.temperature])}
+
+    @classmethod
+    def restore(cls, tensors: Tensors, document: dict[str, Any], *, n_classes: int, settings: Settings) -> FittedModel:
+        """Take back what `tensors` and `document` gave."""
+        encoder = TableEncoder.from_state(document["encoder"], part_of(tensors, "encoder."))
+        cohort = Cohort.restore(
+            part_of(tensors, "network."),
+            part_of(tensors, "head."),
+            n_features=encoder.width,
+            backbone=resolve_backbone(settings.backbone),
+            head_factory=lambda dim: GaussianDescriptor(n_classes, dim),
+            loss=GDITDLoss(beta=settings.beta),
+        )
+        folds = np.asarray(tensors["folds"])
+        if folds.shape != (cohort.n_members,):
+            raise ModelFileError("its folds do not fit its members")
+        explainer = Explainer.from_state(
+            document["explainer"], part_of(tensors, "explainer."), encoder=encoder, n_classes=n_classes
+        )
+        model = cls(encoder, cohort, folds, explainer, temperature=float(np.asarray(tensors["temperature"])[0]))
+        if "calibrator" in document:
+            arrays = {name: value.numpy() for name, value in part_of(tensors, "calibrator.").items()}
+            model.calibrator = ClassCalibrator.from_state(document["calibrator"], arrays)
+        return model
+
+    def try_out(self) -> None:
+        """Score two made-up rows, so that parts that do not fit together are found out."""
+        by_member = self.zeta(torch.zeros(2, self.encoder.width))
+        if self.calibrator is not None:
+            self.p_values(by_member)
