@@ -81,7 +81,7 @@ def as_markdown(results: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", default="generated,gas,shuttle,nsl-kdd")
-    parser.add_argument("--calibrations", default="cross,split")
+    parser.add_argument("--calibrations", default="split,cross")
     parser.add_argument("--out", type=Path, help="write the table here as Markdown")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gditd.plan import SHARE_HELD_OUT, make_plan
+from gditd.plan import MOST_HELD_OUT, SHARE_HELD_OUT, make_plan
 
 TABLES = {
     "imbalanced": (1, 2, 3, 4, 7, 50, 201),
@@ -27,10 +27,10 @@ every_calibration = pytest.mark.parametrize("calibration", ["cross", "split", "n
 @every_calibration
 def test_members_own_exactly_the_rows_outside_their_fold(counts, calibration):
     codes, plan = plan_for(counts, calibration)
-    assert len(plan.members) == len(plan.fold_of_member) == 5
+    assert len(plan.members) == plan.shared_fold == 5
     assert plan.fold_of_row.shape == codes.shape
-    for member, fold in zip(plan.members, plan.fold_of_member, strict=True):
-        assert member.rows.tolist() == np.flatnonzero(plan.fold_of_row != fold).tolist()
+    for fold, member in enumerate(plan.members):
+        assert member.rows.tolist() == np.flatnonzero(~np.isin(plan.fold_of_row, [fold, 5])).tolist()
 
 
 @every_table
@@ -44,7 +44,6 @@ def test_every_member_learns_every_class(counts, calibration):
 @every_table
 def test_cross_deals_each_class_evenly_and_leaves_single_rows_in_training(counts):
     codes, plan = plan_for(counts, "cross")
-    assert plan.fold_of_member.tolist() == [0, 1, 2, 3, 4]
     for c, count in enumerate(counts):
         folds = plan.fold_of_row[codes == c]
         if count == 1:
@@ -63,11 +62,15 @@ def test_cross_spreads_small_classes_over_all_folds():
 @every_table
 def test_split_holds_a_share_of_each_class_out_of_all_members(counts):
     codes, plan = plan_for(counts, "split")
-    assert set(plan.fold_of_member) == {0}
     for c, count in enumerate(counts):
-        held_out = (plan.fold_of_row[codes == c] == 0).sum()
+        held_out = (plan.fold_of_row[codes == c] == plan.shared_fold).sum()
         assert held_out == min(np.ceil(SHARE_HELD_OUT * count), count - 1)
-    assert set(plan.fold_of_row) <= {-1, 0}
+    assert set(plan.fold_of_row) <= {-1, plan.shared_fold}
+
+
+def test_no_class_holds_out_more_rows_than_p_values_need():
+    _, plan = plan_for((20_000,), "split")
+    assert (plan.fold_of_row == plan.shared_fold).sum() == MOST_HELD_OUT
 
 
 @every_table
@@ -88,12 +91,13 @@ def test_members_have_seeds_of_their_own_and_the_same_seed_gives_the_same_plan(c
 
 @pytest.mark.parametrize("calibration", ["cross", "split"])
 def test_which_rows_calibrate_is_random(calibration):
-    times_in_fold_0 = np.zeros(20)
+    times_held_out = np.zeros(20)
+    fold = 0 if calibration == "cross" else 2
     for seed in range(300):
         plan = make_plan(np.zeros(20, dtype=int), calibration=calibration, n_members=2, rng=np.random.RandomState(seed))
-        times_in_fold_0 += plan.fold_of_row == 0
+        times_held_out += plan.fold_of_row == fold
     share = 0.5 if calibration == "cross" else 0.3
-    assert np.abs(times_in_fold_0 / 300 - share).max() < 0.15
+    assert np.abs(times_held_out / 300 - share).max() < 0.15
 
 
 def test_one_member_cannot_cross():

@@ -44,8 +44,9 @@ class GDITDClassifier(Detector):
     preset : "default", "fast" (one member, quicker to fit and score) or "paper" (the paper, to the letter).
     alpha : the share of each known class's own new rows that may be called OOD.
     rule : "conformal" (class-wise p-values) or "sign" (the paper's rule, which promises nothing).
-    calibration : "cross" (every row trains; the proven bound is about 2 alpha), "split" (three rows in ten are kept
-        for calibration; the proven bound is alpha) or "none".
+    calibration : where the p-values come from. "split": three rows in ten of each class are kept out of training; at
+        most alpha is proven. "cross": each member stays out of one fold, and no row is lost; what is proven is about
+        2 alpha, and fewer OOD rows are caught. "none": no p-values.
     numbers : how number columns are encoded: "zscore", "quantile" or "piecewise".
     ignore : names of columns to leave out.
     on_error : "raise", or "ood" to call a row that cannot be read OOD and say why.

@@ -29,7 +29,8 @@ class FittedModel:
 
     encoder: TableEncoder
     cohort: Cohort
-    fold_of_member: NDArray[np.int64]
+    folds: NDArray[np.int64]
+    """The folds that calibrate, ascending: m for member m alone, n_members for the mean of all."""
     explainer: Explainer
     calibrator: ClassCalibrator | None = None
     temperature: float = 1.0
@@ -51,9 +52,10 @@ class FittedModel:
         return mean
 
     def by_fold(self, zeta: FloatArray) -> FloatArray:
-        """Average the members of each fold: (n, members, classes) -> (n, folds, classes)."""
-        folds = np.unique(self.fold_of_member)
-        return np.stack([zeta[:, self.fold_of_member == fold].mean(axis=1) for fold in folds], axis=1)
+        """What each calibrating fold goes by: (n, members, classes) -> (n, folds, classes)."""
+        everyone = zeta.mean(axis=1, keepdims=True)
+        by_fold: FloatArray = np.concatenate([zeta, everyone], axis=1)[:, self.folds]
+        return by_fold
 
     def p_values(self, zeta: FloatArray) -> NDArray[np.float64]:
         """Class-wise p-values (n, classes) from every member's zeta (n, members, classes)."""
@@ -61,9 +63,7 @@ class FittedModel:
             raise ValueError(
                 'this model is not calibrated and has no p-values: fit it with calibration="cross" or "split"'
             )
-        # With fewer rows than folds, the last folds calibrate nothing.
-        by_fold = self.by_fold(zeta)[:, : self.calibrator.n_folds]
-        return self.calibrator.p_values(-by_fold.transpose(1, 0, 2))
+        return self.calibrator.p_values(-self.by_fold(zeta).transpose(1, 0, 2))
 
     @cached_property
     def _evidence(self) -> Tensor:
@@ -91,7 +91,7 @@ class FittedModel:
             "calibrator": {} if self.calibrator is None else self.calibrator.state()[1],
         }
         named: Tensors = {f"{part}.{name}": value for part, own in parts.items() for name, value in own.items()}
-        return named | {"folds": self.fold_of_member, "temperature": np.array([self.temperature])}
+        return named | {"folds": self.folds, "temperature": np.array([self.temperature])}
 
     @classmethod
     def restore(cls, tensors: Tensors, document: dict[str, Any], *, n_classes: int, settings: Settings) -> FittedModel:
@@ -105,8 +105,8 @@ class FittedModel:
             head_factory=lambda dim: GaussianDescriptor(n_classes, dim),
             loss=GDITDLoss(beta=settings.beta),
         )
-        folds = np.asarray(tensors["folds"])
-        if folds.shape != (cohort.n_members,):
+        folds = np.asarray(tensors["folds"], dtype=np.int64)
+        if folds.ndim != 1 or (len(folds) and (folds.min() < 0 or folds.max() > cohort.n_members)):
             raise ModelFileError("its folds do not fit its members")
         explainer = Explainer.from_state(
             document["explainer"], part_of(tensors, "explainer."), encoder=encoder, n_classes=n_classes

@@ -15,7 +15,7 @@ from gditd.detectors.network import resolve_backbone
 from gditd.explain import Explainer
 from gditd.fitted import FittedModel
 from gditd.nn import GaussianDescriptor, GDITDLoss
-from gditd.plan import Plan, make_plan
+from gditd.plan import EVERYWHERE, Plan, make_plan
 from gditd.presets import Settings
 from gditd.tables import TableEncoder, TableError
 from gditd.temperature import fit_temperature
@@ -51,9 +51,12 @@ def fit_model(
         device=device,
     )
     explainer = Explainer.learn(table, values, codes, n_classes=n_classes, encoder=encoder)
-    model = FittedModel(encoder, cohort, plan.fold_of_member, explainer)
+    calibrating = np.unique(plan.fold_of_row[plan.fold_of_row != EVERYWHERE])
+    if not len(calibrating):  # classes of one row each leave nothing to calibrate with: no row is ever rejected
+        calibrating = np.array([plan.shared_fold])
+    model = FittedModel(encoder, cohort, calibrating, explainer)
     if settings.calibration != "none":
-        held_out = encoder.hide_lonely_categories(values, table, plan.fold_of_row)
+        held_out = encoder.hide_lonely_categories(values, table, plan.fold_of_row, shared_fold=plan.shared_fold)
         calibrate(model, held_out, codes, plan.fold_of_row, n_classes=n_classes, alpha=alpha)
     return model
 
@@ -63,12 +66,13 @@ def learn_columns(
 ) -> tuple[TableEncoder, Tensor]:
     """Learn the columns and encode the table.
 
-    Where split calibration holds rows out, they are held out here too: ranges and categories that know the rows that
-    calibrate would make new rows look stranger than them.
+    Rows held out from all members are held out here too: ranges and categories that know the rows that calibrate
+    would make new rows look stranger than them.
     """
     encoder = TableEncoder(numbers=settings.numbers).fit(table, ignore=list(ignore))
-    if settings.calibration == "split":
-        own_rows = table.filter(pa.array(plan.fold_of_row < 0))
+    learned_from = plan.fold_of_row != plan.shared_fold
+    if not learned_from.all():
+        own_rows = table.filter(pa.array(learned_from))
         try:
             narrow = TableEncoder(numbers=settings.numbers).fit(own_rows, ignore=list(ignore))
             return narrow, narrow.transform(table).values
@@ -99,9 +103,9 @@ def calibrate(
     alpha: float,
 ) -> None:
     """Learn p-values and the temperature from rows that the members scoring them did not see."""
-    rows = np.flatnonzero(fold_of_row >= 0)
+    rows = np.flatnonzero(fold_of_row != EVERYWHERE)
     by_fold = model.by_fold(model.zeta(values[torch.from_numpy(rows)]))
-    folds, codes = fold_of_row[rows], codes[rows]
+    folds, codes = np.searchsorted(model.folds, fold_of_row[rows]), codes[rows]
     unseen = by_fold[np.arange(len(rows)), folds]
     groups = merge_rare(np.bincount(codes, minlength=n_classes), alpha)
     model.calibrator = ClassCalibrator.fit(-unseen, codes, folds, groups)

@@ -33,7 +33,7 @@ class Settings:
 
 PRESETS = {
     "paper": Settings(),
-    "default": Settings(n_members=5, rare_per_batch=8, calibration="cross", rule="conformal"),
+    "default": Settings(n_members=5, rare_per_batch=8, calibration="split", rule="conformal"),
     "fast": Settings(max_epochs=40, rare_per_batch=8, calibration="split", rule="conformal"),
 }
 
@@ -44,12 +44,12 @@ def chosen_settings(preset: str, **chosen: Any) -> Settings:
         names = ", ".join(f'"{name}"' for name in PRESETS)
         raise ValueError(f"preset must be one of {names}, got {preset!r}")
     settings = replace(PRESETS[preset], **{name: value for name, value in chosen.items() if value is not None})
-    if settings.calibration not in ("cross", "split", "none"):
-        raise ValueError(f'calibration must be "cross", "split" or "none", got {settings.calibration!r}')
+    if settings.calibration not in ("split", "cross", "none"):
+        raise ValueError(f'calibration must be "split", "cross" or "none", got {settings.calibration!r}')
     if settings.rule not in ("conformal", "sign"):
         raise ValueError(f'rule must be "conformal" or "sign", got {settings.rule!r}')
     if settings.rule == "conformal" and settings.calibration == "none":
-        raise ValueError('rule="conformal" needs calibration="cross" or "split"')
+        raise ValueError('rule="conformal" needs calibration="split" or "cross"')
     n_members: object = settings.n_members
     if not isinstance(n_members, Integral) or n_members < 1:
         raise ValueError(f"n_members must be a whole number of at least 1, got {n_members!r}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from gditd.classifier import GDITDClassifier
 
@@ -38,20 +40,25 @@ def proven(rule: str, method: str, alpha: float) -> str:
         )
     return (
         "Proven (cross calibration): of each class, or classes calibrated together, at most its promise, about twice "
-        f"alpha, more where rows are few, is called OOD, if new rows come as training rows did; alpha itself ({alpha:g}) "
-        "is not proven."
+        "alpha, more where rows are few, is called OOD, if new rows come as training rows did; alpha itself "
+        f"({alpha:g}) is not proven."
     )
 
 
 def described_class(row: dict[str, Any], *, in_force: bool) -> dict[str, Any]:
     """One class; its promise is None where the rule does not keep any."""
     return {
-        "class": row["class"].item() if hasattr(row["class"], "item") else row["class"],
+        "class": plain_label(row["class"]),
         "rows": int(row["rows"]),
         "promise": finite(row["promise"]) if in_force else None,
         "smallest_alpha": finite(row["smallest_alpha"]) if in_force else None,
         "calibrated_with": row["calibrated_with"],
     }
+
+
+def plain_label(label: Any) -> Any:
+    """A class label as a plain value."""
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def finite(value: float) -> float | None:

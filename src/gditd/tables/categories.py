@@ -134,12 +134,19 @@ class OneHot(nn.Module):
         return zeros.scatter_(1, index, 1.0) if ordinary else zeros.scatter_(1, index, self.weights.take(index))
 
 
-def lonely_rows(places: npt.NDArray[np.int64], folds: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
-    """Which rows hold a category that no row of another fold holds; rows of no fold (negative) never do."""
+def lonely_rows(
+    places: npt.NDArray[np.int64], folds: npt.NDArray[np.integer], shared_fold: int
+) -> npt.NDArray[np.bool_]:
+    """Which rows hold a category that the models which never saw their fold never saw.
+
+    Rows of no fold (negative) are seen by all models, rows of the shared fold by none.
+    """
     n_places, n_folds = int(places.max(initial=-1)) + 1, int(folds.max(initial=-1)) + 1
-    held = (folds >= 0) & (places >= 0)
-    in_fold = np.bincount(places[held] * n_folds + folds[held], minlength=n_places * n_folds)
-    in_all = np.bincount(places[places >= 0], minlength=n_places)
+    seen = (places >= 0) & (folds != shared_fold)
+    in_all = np.bincount(places[seen], minlength=n_places)
+    dealt = seen & (folds >= 0)
+    in_fold = np.bincount(places[dealt] * n_folds + folds[dealt], minlength=n_places * n_folds)
+    held = (places >= 0) & (folds >= 0)
     lonely = np.zeros(len(places), dtype=np.bool_)
     lonely[held] = in_fold[places[held] * n_folds + folds[held]] == in_all[places[held]]
     return lonely

@@ -127,16 +127,18 @@ class TableEncoder:
             row_errors |= errors
         return EncodedTable(values, row_errors, self._notes(table))
 
-    def hide_lonely_categories(self, values: Tensor, table: Any, folds: npt.NDArray[np.integer]) -> Tensor:
+    def hide_lonely_categories(
+        self, values: Tensor, table: Any, folds: npt.NDArray[np.integer], *, shared_fold: int
+    ) -> Tensor:
         """Encode as unseen what a row's category would be to a model that never saw the row's fold.
 
         `values` are the encoded rows of `table`, `folds` (n,) a number a row, negative for rows that every model
-        learns from. A copy is returned where a category occurs in one fold alone; new rows meet such categories,
+        learns from; none learns from those of `shared_fold`. A copy is returned where a category occurs in one fold alone; new rows meet such categories,
         and rows that calibrate must not be spared them.
         """
         hidden = values
         for name, coder in self._coders.items():
-            lonely = np.flatnonzero(lonely_rows(coder.places(to_arrow(table).column(name)), folds))
+            lonely = np.flatnonzero(lonely_rows(coder.places(to_arrow(table).column(name)), folds, shared_fold))
             if len(lonely):
                 hidden = hidden.clone() if hidden is values else hidden
                 own = torch.zeros(len(coder.weights))

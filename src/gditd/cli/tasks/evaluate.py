@@ -18,6 +18,7 @@ from gditd.cli.progress import bar
 from gditd.cli.tasks.classes import UNSEEN, class_codes, label_texts
 from gditd.cli.tasks.models import load_classifier, notes_on_alpha
 from gditd.cli.tasks.tables import chunks, expected_rows, split_target
+from gditd.summary import finite, plain_label
 
 FIGURES = {
     "id_accuracy": "known rows whose class is right",
@@ -98,7 +99,7 @@ def measured(model: GDITDClassifier, rows: Scored, minority: int, alpha: float) 
         "n_ood": int(is_ood.sum()),
         "id_accuracy": metrics.accuracy(known, predicted),
         "balanced_accuracy": metrics.balanced_accuracy(known, predicted),
-        "minority_class": model.classes_[minority].item(),
+        "minority_class": plain_label(model.classes_[minority]),
         "minority_aupr": metrics.class_aupr(known, rows.minority_score[~is_ood], minority),
         "false_alarm_rate": metrics.share(rows.flagged[~is_ood]),
         "ood_recall": metrics.share(rows.flagged[is_ood]),
@@ -122,11 +123,11 @@ def by_class(
     promises = model.promises(alpha)["promise"].to_numpy() if in_force else np.full(len(model.classes_), np.nan)
     return [
         {
-            "class": label.item() if hasattr(label, "item") else label,
+            "class": plain_label(label),
             "rows": int((known == code).sum()),
             "accuracy": metrics.share(predicted[known == code] == code),
             "false_alarm_rate": metrics.share(flagged[known == code]),
-            "promise": None if np.isnan(promises[code]) else float(promises[code]),
+            "promise": finite(promises[code]),
         }
         for code, label in enumerate(model.classes_)
     ]

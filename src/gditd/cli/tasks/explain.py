@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from gditd import GDITDClassifier
-from gditd.cli.console import out, print_json
-from gditd.cli.tasks.models import load_classifier
+from gditd.cli.console import collected_notes, out, print_json, tell
+from gditd.cli.tasks.models import kinds_of_columns, load_classifier
 from gditd.cli.tasks.rows import parse_rows
 from gditd.cli.tasks.tables import chunks
+from gditd.cli.tasks.typed import typed
 from gditd.explain import Explanation
+from gditd.summary import finite
 from gditd.tables import TableError
 
 CHUNK_ROWS = 1_024  # explaining needs many times a row's own memory
@@ -23,7 +25,8 @@ def explain(path: Path, table: Path, *, rows: str | None, json: bool) -> None:
     """Explain the rows asked for, all of them by default."""
     wanted = None if rows is None else parse_rows(rows)
     model = load_classifier(path).set_params(on_error="ood")
-    found = list(explanations(model, table, wanted))
+    with collected_notes() as notes:
+        found = list(explanations(model, table, wanted))
     if json:
         print_json([document for document, _ in found])
         return
@@ -31,6 +34,8 @@ def explain(path: Path, table: Path, *, rows: str | None, json: bool) -> None:
     for document, explanation in found:
         console.print(f"Row {document['row']}: {document['verdict']} (p-value {p_value(document)})", style="bold")
         console.print(f"{explanation}\n")
+    for note in notes:
+        tell(f"note: {note}")
 
 
 def explanations(
@@ -38,6 +43,7 @@ def explanations(
 ) -> Iterator[tuple[dict[str, Any], Explanation]]:
     """Yield each wanted row's document and explanation, in the table's order."""
     done = 0
+    kinds = kinds_of_columns(model)
     for table in chunks(path, CHUNK_ROWS):
         here = np.arange(table.num_rows) if wanted is None else places_in(wanted, done, table.num_rows)
         if len(here):
@@ -46,7 +52,7 @@ def explanations(
             unread = verdicts["error"].dropna()
             if len(unread):
                 raise TableError(unread.iloc[0])
-            explained = model.explain(table.take(here))
+            explained = model.explain(typed(table.take(here), kinds))
             for place, row, explanation in zip(here, verdicts.itertuples(), explained, strict=True):
                 yield described(done + int(place) + 1, row, explanation), explanation
         done += table.num_rows
@@ -64,9 +70,8 @@ def places_in(wanted: list[int], done: int, n_rows: int) -> np.typing.NDArray[np
 
 def described(number: int, row: Any, explanation: Explanation) -> dict[str, Any]:
     """A row's verdict and reasons in plain values."""
-    p = None if np.isnan(row.p_value) else float(row.p_value)
     reasons = {name: value for name, value in explanation.to_dict().items() if name != "error"}
-    return {"row": number, "verdict": str(row.verdict), "p_value": p, **reasons}
+    return {"row": number, "verdict": str(row.verdict), "p_value": finite(row.p_value), **reasons}
 
 
 def p_value(document: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from gditd import GDITDClassifier
 from gditd.cli.console import collected_notes, out, percent, print_json
 from gditd.cli.progress import bar
 from gditd.cli.tasks.tables import refuse_same_file, refuse_unwritable, split_target
+from gditd.presets import PRESETS
 from gditd.tables import read_table
 from gditd.tables.columns import as_text
 from gditd.training import Progress
@@ -39,6 +40,8 @@ def fit(
     refuse_same_file(out, train)
     if target in ignore:
         raise ValueError(f'column "{target}" is both --target and --ignore: leave out one of them')
+    if calibration == "cross" and PRESETS[preset].n_members == 1:
+        raise ValueError(f"--calibration cross needs several members, preset {preset} has one: use --calibration split")
     started = time.monotonic()
     table, column = split_target(read_table(train), target)
     with collected_notes() as notes, bar("learning", "epochs", quiet=quiet) as report:

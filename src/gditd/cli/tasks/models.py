@@ -17,6 +17,11 @@ def load_classifier(path: Path) -> GDITDClassifier:
     return model
 
 
+def kinds_of_columns(model: GDITDClassifier) -> dict[str, str]:
+    """What each column held in training: numbers, dates, ..."""
+    return {column["column"]: column["kind"] for column in model.summary()["columns"]}
+
+
 def notes_on_alpha(model: GDITDClassifier, alpha: float | None) -> list[str]:
     """Say where an alpha chosen after fit has no effect."""
     if alpha is None:

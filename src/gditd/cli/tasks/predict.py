@@ -16,10 +16,10 @@ from gditd import GDITDClassifier
 from gditd.atomic import write_atomically
 from gditd.cli.console import collected_notes, tell
 from gditd.cli.progress import bar
-from gditd.cli.tasks.models import load_classifier, notes_on_alpha
+from gditd.cli.tasks.models import kinds_of_columns, load_classifier, notes_on_alpha
 from gditd.cli.tasks.tables import STDIN, chunks, expected_rows, refuse_same_file, refuse_unwritable
 from gditd.cli.tasks.typed import typed
-from gditd.cli.tasks.writers import CsvWriter, Writer, writer_for
+from gditd.cli.tasks.writers import TEXT_WRITERS, CsvWriter, Writer, writer_for
 from gditd.tables import TableError
 from gditd.tables.errors import quoted
 
@@ -89,8 +89,8 @@ class Judge:
         """Read, judge and write chunk after chunk; memory holds one of them."""
         writer = make_writer(file)
         total = expected_rows(table)
-        # CSV keeps the very texts that came in; other formats have types to keep.
-        kinds = {} if make_writer is CsvWriter else {c["column"]: c["kind"] for c in self.model.summary()["columns"]}
+        # A CSV keeps the very texts that came in; other formats have numbers and dates.
+        kinds = {} if make_writer in TEXT_WRITERS else kinds_of_columns(self.model)
         for chunk in chunks(table):
             writer.write(typed(self.judged(chunk), kinds))
             report(self.rows, total)
@@ -141,10 +141,10 @@ class Judge:
         assert self.n_reasons is not None
         reasons: list[str | None] = [None] * len(verdicts)
         errors = verdicts["error"].tolist() if "error" in verdicts else [None] * len(verdicts)
-        places = np.flatnonzero(is_ood)
+        places, kinds = np.flatnonzero(is_ood), kinds_of_columns(self.model)
         for start in range(0, len(places), EXPLAINED_AT_ONCE):
             here = places[start : start + EXPLAINED_AT_ONCE]
-            explained = self.model.explain(chunk.take(here), n_columns=self.n_reasons)
+            explained = self.model.explain(typed(chunk.take(here), kinds), n_columns=self.n_reasons)
             for place, explanation in zip(here.tolist(), explained, strict=True):
                 texts = [" ".join(str(reason).split()) for reason in explanation.columns]
                 reasons[place] = errors[place] or "; ".join(texts)

@@ -10,11 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.csv
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gditd.tables import TableError
+
+EMPTY = pa.scalar("", pa.large_string())
 
 
 class Writer(Protocol):
@@ -28,7 +31,7 @@ class Writer(Protocol):
 
 
 class CsvWriter:
-    """CSV, with quotes only where they are needed."""
+    """CSV, with quotes only around cells that need them."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -36,7 +39,6 @@ class CsvWriter:
 
     def write(self, table: pa.Table) -> None:
         """Write rows, and before the first of them the names."""
-        table = pa.table([csv_column(column) for column in table.columns], names=table.column_names)
         if self._schema is None:
             self._schema = table.schema
             self._file.write(header(table.column_names))
@@ -110,11 +112,23 @@ def arrow(file: BinaryIO) -> Writer:
     return ArrowWriter(file, pa.ipc.new_file)
 
 
+def gzipped_csv(file: BinaryIO) -> Writer:
+    """A writer of compressed CSV."""
+    return GzipWriter(file, CsvWriter)
+
+
+def gzipped_json_lines(file: BinaryIO) -> Writer:
+    """A writer of compressed JSON lines."""
+    return GzipWriter(file, JsonLinesWriter)
+
+
+TEXT_WRITERS: tuple[Callable[[BinaryIO], Writer], ...] = (CsvWriter, gzipped_csv)  # their cells have no types
+
 FORMATS: dict[str, Callable[[BinaryIO], Writer]] = {
     ".csv": CsvWriter,
-    ".csv.gz": lambda file: GzipWriter(file, CsvWriter),
+    ".csv.gz": gzipped_csv,
     ".jsonl": JsonLinesWriter,
-    ".jsonl.gz": lambda file: GzipWriter(file, JsonLinesWriter),
+    ".jsonl.gz": gzipped_json_lines,
     ".parquet": parquet,
     ".arrow": arrow,
     ".feather": arrow,
@@ -143,28 +157,39 @@ def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
         ) from None
 
 
-def csv_column(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    """A column as Arrow's CSV writer takes it: lists and structures as JSON."""
-    kind = column.type
-    if pa.types.is_nested(kind):
-        cells = column.to_pylist()
-        return pa.array([None if cell is None else json.dumps(cell, default=str) for cell in cells], pa.string())
-    return column
-
-
 def csv_rows(table: pa.Table) -> bytes:
-    """Rows as CSV. Arrow quotes every text or none, so none is tried first."""
-    for style in ("none", "needed"):
-        buffer = pa.BufferOutputStream()
-        options = pyarrow.csv.WriteOptions(include_header=False, quoting_style=style)
-        try:
-            pyarrow.csv.write_csv(table, buffer, options)
-        except pa.ArrowInvalid:
-            if style == "needed":
-                raise
-            continue
-        return bytes(buffer.getvalue())
-    raise AssertionError("one of the two styles always returns or raises")
+    """Rows as CSV, quoted cell by cell where that is needed: Arrow's own writer quotes every text or none."""
+    if table.num_rows == 0:
+        return b""
+    cells = [csv_cells(column.combine_chunks()) for column in table.columns]
+    *before, last = cells
+    ended = pc.binary_join_element_wise(last, pa.scalar("\n", pa.large_string()), EMPTY, null_handling="replace")
+    lines = pc.binary_join_element_wise(*before, ended, pa.scalar(",", pa.large_string()), null_handling="replace")
+    # An Arrow array of texts holds them one after another in one piece of memory: the CSV itself.
+    return b"".join(line_bytes(chunk) for chunk in (lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]))
+
+
+def line_bytes(lines: pa.LargeStringArray) -> bytes:
+    """All texts of an array, joined."""
+    _, offsets, data = lines.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[lines.offset : lines.offset + len(lines) + 1]
+    return bytes(data[int(ends[0]) : int(ends[-1])])
+
+
+def csv_cells(column: pa.Array) -> pa.LargeStringArray:
+    """A column as CSV cells, missing values null; lists and structures as JSON."""
+    if pa.types.is_nested(column.type):
+        cells = column.to_pylist()
+        column = pa.array([None if cell is None else json.dumps(cell, default=str) for cell in cells], pa.string())
+    text = column.cast(pa.large_string())
+    if pa.types.is_primitive(column.type):
+        return text
+    special = pc.match_substring_regex(text, '[",\r\n]')
+    if not pc.any(special).as_py():
+        return text
+    mark = pa.scalar('"', pa.large_string())
+    quoted = pc.binary_join_element_wise(mark, pc.replace_substring(text, '"', '""'), mark, EMPTY)
+    return pc.if_else(special, quoted, text)
 
 
 def header(names: list[str]) -> bytes:
