@@ -13,7 +13,7 @@ from gditd.tables import TableError, iter_csv, iter_tables
 from gditd.tables.errors import quoted
 
 STDIN = Path("-")
-CHUNK_ROWS = 65_536
+CHUNK_ROWS = 16_384  # a wide table of texts takes much memory
 SAMPLE_BYTES = 1 << 20
 
 

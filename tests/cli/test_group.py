@@ -1,0 +1,56 @@
+import re
+
+import pytest
+
+import gditd
+from gditd.cli.group import one_line, reason
+from tests.cli.conftest import invoke
+
+COMMANDS = ["fit", "predict", "evaluate", "explain", "inspect"]
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example(command, run):
+    output = plain(run(command, "--help").stdout)
+    assert "# Example: " in output
+    assert re.search(rf"^ *(\w+ \S+ \| )?gditd {command} ", output, flags=re.MULTILINE)
+
+
+def test_no_command_shows_the_help(run):
+    output = plain(run().stdout)
+    assert all(command in output for command in COMMANDS)
+    assert output.strip() == plain(run("--help").stdout).strip()
+
+
+def test_version(run):
+    assert run("--version").stdout == f"gditd {gditd.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["nope"], ["--nope"], ["fit"], ["fit", "t.csv"], ["fit", "t.csv", "--target", "y", "--preset", "slow"],
+     ["fit", "t.csv", "--target", "y", "--seed", "-1"], ["inspect", "a", "b"], ["predict", "m", "t", "--explain", "0"]],
+)  # fmt: skip
+def test_usage_errors_take_one_line(args, fail):
+    assert "--help" in fail(*args)
+
+
+def test_ctrl_c(folder, monkeypatch):
+    from gditd.cli.tasks import inspect
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(inspect, "load_classifier", interrupted)
+    result = invoke("inspect", folder / "model.gditd")
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "interrupted: no file was written\n")
+
+
+def test_what_errors_say():
+    assert reason(PermissionError(13, "Permission denied", "m.gditd")) == "m.gditd: Permission denied"
+    assert reason(ValueError()) == "ValueError"
+    assert one_line("a\n\tb  c") == "a b c"
