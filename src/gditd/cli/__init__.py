@@ -1,6 +1,5 @@
 """The `gditd` command."""
 
-import contextlib
 import os
 import sys
 
@@ -13,17 +12,14 @@ def main() -> None:
     """Run the command line; this is what `gditd` in a shell calls."""
     try:
         app()
-    except SystemExit as end:
-        leave(end.code if isinstance(end.code, int) else 0)
+    finally:
+        let_go_of_closed_pipes()
 
 
-def leave(code: int) -> None:
-    """End the process at once, everything printed.
-
-    Arrow reads ahead on threads of its own, which may call back into Python. An interpreter that winds down under
-    them aborts the process, whatever the command had achieved.
-    """
+def let_go_of_closed_pipes() -> None:
+    """Flush what was printed; where nobody reads any more, keep Python from complaining when it flushes at exit."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):  # nobody reads any more
+        try:
             stream.flush()
-    os._exit(code)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

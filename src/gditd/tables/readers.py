@@ -23,6 +23,7 @@ from .json_lines import iter_json_lines, read_json_lines
 from .text_stream import CsvShape, Utf8Stream, csv_shape
 
 CHUNK_ROWS = 65_536
+_BLOCK_BYTES = 1 << 22
 
 
 def read_table(path: str | Path) -> pa.Table:
@@ -112,7 +113,7 @@ def _csv_options(shape: CsvShape, column_types: dict[str, pa.DataType] | None = 
 def _read_csv(path: Path) -> pa.Table:
     with Utf8Stream(path) as stream:
         options = _csv_options(csv_shape(path, stream.sample()))
-        return pyarrow.csv.read_csv(pa.PythonFile(stream, mode="r"), **options)
+        return pyarrow.csv.read_csv(pa.BufferReader(stream.read()), **options)
 
 
 def _iter_csv(path: Path, chunk_rows: int) -> Iterator[pa.Table]:
@@ -122,11 +123,49 @@ def _iter_csv(path: Path, chunk_rows: int) -> Iterator[pa.Table]:
 def _csv_tables(source: Utf8Stream, path: Path, chunk_rows: int) -> Iterator[pa.Table]:
     with source as stream:
         shape = csv_shape(path, stream.sample())
-        names = pyarrow.csv.open_csv(pa.BufferReader(_header(stream)), **_csv_options(shape)).schema.names
-        text = dict.fromkeys(names, pa.string())
-        reader = pyarrow.csv.open_csv(pa.PythonFile(stream, mode="r"), **_csv_options(shape, text))
-        for table in _rechunked(reader.schema, reader, chunk_rows):
+        header = _header(stream)
+        names = pyarrow.csv.read_csv(pa.BufferReader(header), **_csv_options(shape)).schema.names
+        schema = pa.schema([(name, pa.string()) for name in names])
+        options = _csv_options(shape, dict.fromkeys(names, pa.string()))
+        blocks = _csv_blocks(stream, header, options)
+        for table in _rechunked(schema, blocks, chunk_rows):
             yield _with_decimal_points(table) if shape.decimal_point == "," else table
+
+
+def _csv_blocks(stream: Utf8Stream, header: bytes, options: dict[str, object]) -> Iterator[pa.RecordBatch]:
+    """Parse the stream block by block.
+
+    Arrow's own block reader would read ahead in a thread that may hold the stream while Python shuts down.
+    """
+    rows_before = 0
+    rest = b""
+    first = True
+    while block := stream.read(_BLOCK_BYTES):
+        whole, rest = _whole_records(rest + block)
+        if whole:
+            table = _csv_block(whole if first else header + whole, rows_before, options)
+            first = False
+            rows_before += table.num_rows
+            yield from table.to_batches()
+    if rest or first:
+        yield from _csv_block(rest if first else header + rest, rows_before, options).to_batches()
+
+
+def _csv_block(block: bytes, rows_before: int, options: dict[str, object]) -> pa.Table:
+    """Parse records that follow the column names; a ragged one is counted from the start of the file."""
+    try:
+        return pyarrow.csv.read_csv(pa.BufferReader(block), **options)
+    except pa.ArrowInvalid as error:
+        text = re.sub(r"Row #(\d+)", lambda found: f"Row #{int(found[1]) + rows_before}", str(error))
+        raise pa.ArrowInvalid(text) from None
+
+
+def _whole_records(block: bytes) -> tuple[bytes, bytes]:
+    """Part a block after its last line break outside quotes."""
+    end = block.rfind(b"\n")
+    while end >= 0 and block.count(b'"', 0, end) % 2:
+        end = block.rfind(b"\n", 0, end)
+    return block[: end + 1], block[end + 1 :]
 
 
 def _header(stream: Utf8Stream) -> bytes:
