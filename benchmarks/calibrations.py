@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
-from tables import Cell, cells, load
 
 from gditd import GDITDClassifier
+from tables import Cell, cells, load
 
 ALPHA = 0.05
 # rows a class, classes left out in turn, minority class, share of it kept

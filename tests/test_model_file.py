@@ -141,7 +141,7 @@ class TestRoundTrip:
         loaded = gditd.load(tmp_path / "model.gditd")
         assert list(loaded.feature_names_in_) == list(frame.columns)
         assert_same_answers(estimator, loaded, frame)
-        with pytest.raises(ValueError, match="feature names|lacks column"):
+        with pytest.raises(ValueError, match=r"feature names|lacks column"):
             loaded.predict(frame.rename(columns={"b": "other"}))
 
     def test_a_loaded_model_saves_the_same_contents(self, network_file: Path, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gditd import GDITDClassifier
 from gditd.tables import TableEncoder
 from tests.raw_tables import quick
 

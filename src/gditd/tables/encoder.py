@@ -133,8 +133,8 @@ class TableEncoder:
         """Encode as unseen what a row's category would be to a model that never saw the row's fold.
 
         `values` are the encoded rows of `table`, `folds` (n,) a number a row, negative for rows that every model
-        learns from; none learns from those of `shared_fold`. A copy is returned where a category occurs in one fold alone; new rows meet such categories,
-        and rows that calibrate must not be spared them.
+        learns from; none learns from those of `shared_fold`. A copy is returned where a category occurs in one fold
+        alone; new rows meet such categories, and rows that calibrate must not be spared them.
         """
         hidden = values
         for name, coder in self._coders.items():
