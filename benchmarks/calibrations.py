@@ -67,7 +67,7 @@ def run(names: list[str]) -> list[dict[str, Any]]:
 def as_markdown(results: list[dict[str, Any]]) -> str:
     names = list(results[0])
     lines = ["| " + " | ".join(name.replace("_", " ") for name in names) + " |", "|---" * len(names) + "|"]
-    lines += ["| " + " | ".join(str(r[name]) for name in names) + " |" for r in results]
+    lines += ["| " + " | ".join(str(r[name]).replace("nan", "") for name in names) + " |" for r in results]
     return "\n".join(lines) + "\n"
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from gditd.classifier import GDITDClassifier
 from gditd.promises import RareClassWarning
 
-COUNTS = {"legitimate": 900, "third-party fraud": 300, "first-party fraud": 60}
+COUNTS = {"legitimate": 2700, "third-party fraud": 900, "first-party fraud": 180}
 
 
 def disputes(counts: dict[str, int], rng: np.random.Generator) -> pd.DataFrame:
@@ -44,7 +44,7 @@ def main() -> None:
     """Fit, judge new disputes, and print what came out."""
     rng = np.random.default_rng(0)
     train = disputes(COUNTS, rng)
-    new = disputes({"legitimate": 300, "third-party fraud": 100, "first-party fraud": 20, "mule account": 40}, rng)
+    new = disputes({"legitimate": 900, "third-party fraud": 300, "first-party fraud": 60, "mule account": 40}, rng)
     print(f"Learning from {len(train):,} disputes of {len(COUNTS)} kinds ...")
     model = GDITDClassifier(random_state=0)
     with warnings.catch_warnings():
