@@ -129,8 +129,8 @@ def gemm_bound(steps: int) -> float:
 def measure(rounds: int) -> dict[str, float]:
     kinds: dict[str, Callable[[], float]] = {
         "research_loop": lambda: research_loop(60),
-        "cohort_5": lambda: cohort(5, 2),
-        "cohort_10": lambda: cohort(10, 2),
+        "cohort_5": lambda: cohort(5, 6),
+        "cohort_10": lambda: cohort(10, 6),
         "gemm_bound": lambda: gemm_bound(600),
     }
     best = dict.fromkeys(kinds, 0.0)

@@ -14,7 +14,7 @@ from gditd.detectors.network import scaled
 from gditd.detectors.softmax_network import SoftmaxNetwork
 from gditd.model_file import Tensors
 from gditd.training.descent import CHUNK_ROWS
-from gditd.training.threads import one_thread
+from gditd.training.runtime import one_thread
 
 TEMPERATURE = 1000.0
 STEPS = (0.0, 0.00125, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08)

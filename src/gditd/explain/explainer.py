@@ -16,7 +16,7 @@ from gditd.explain.examples import Examples, cell, plain
 from gditd.explain.profiles import ClassProfiles, number, numeric_columns, percent, rows_by_profile, shortened
 from gditd.explain.surprise import ClassShapes, ColumnMap
 from gditd.tables import EncodedTable, TableEncoder
-from gditd.training.threads import one_thread
+from gditd.training.runtime import one_thread
 
 _SHOWN = 20  # cells of the most similar row in print
 

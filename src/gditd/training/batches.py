@@ -49,10 +49,11 @@ class BatchStream:
     def next(self) -> Batch:
         """Return the next batch, shuffling anew at the start of an epoch."""
         if self._step == 0:
-            self._order = self.rows[torch.randperm(len(self.rows), generator=self.generator)]
-        start, end = self.bounds[self._step], self.bounds[self._step + 1]
+            order = self.rows[torch.randperm(len(self.rows), generator=self.generator)]
+            self._batches = torch.tensor_split(order, self.bounds[1:-1])
+        index = self._batches[self._step]
         self._step = (self._step + 1) % self.steps_per_epoch
-        return padded(self._order[start:end], self.padded_size)
+        return padded(index, self.padded_size)
 
 
 def padded(index: Tensor, size: int) -> Batch:

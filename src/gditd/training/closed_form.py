@@ -9,6 +9,7 @@ along contiguous rows. A test holds every number against autograd.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,7 @@ class ClosedFormObjective:
         real = embedding.new_ones(y.shape) if rows is None else rows.to(embedding.dtype)
         size = batch_size(real, real).unsqueeze(1)
         n_members, n_rows = y.shape
-        place = np.arange(n_members)[:, None] * (self.n_classes * n_rows) + np.arange(n_rows)
-        own = y.numpy() * n_rows + place
+        own = y.numpy() * n_rows + flat_places(n_members, self.n_classes, n_rows)
         push = np.empty((n_members, self.n_classes, n_rows), dtype=real.numpy().dtype)
         push[:] = (self.push / size).numpy()[:, None]
         if present is not None:
@@ -167,11 +167,12 @@ class ClosedFormObjective:
         total = p.sum(axis=1)
         log_p = logits.take(at.own) - largest - np.log(total)
         factor = self._focusing_factor(log_p)
-        slope = weight * at.weights * (factor - self._focusing_slope(log_p))
+        row_weights = at.weights if weight == 1 else weight * at.weights
+        slope = row_weights * (factor - self._focusing_slope(log_p))
         p *= (slope / total)[:, None]
         by_logits += p
         own_slopes -= slope
-        loss: Array = -weight * at.weights * factor * log_p
+        loss: Array = -row_weights * factor * log_p
         return loss
 
     def _focusing_factor(self, log_p: Array) -> Array:
@@ -189,3 +190,9 @@ class ClosedFormObjective:
         if self.gamma == 1:
             return entropy
         return self.gamma * entropy * np.maximum(-np.expm1(log_p), 1e-6) ** (self.gamma - 1)
+
+
+@lru_cache(maxsize=8)
+def flat_places(n_members: int, n_classes: int, n_rows: int) -> NDArray[np.int64]:
+    """Where each row of each member is under class 0 in a flat (members, classes, batch) array: (members, batch)."""
+    return np.arange(n_members)[:, None] * (n_classes * n_rows) + np.arange(n_rows)

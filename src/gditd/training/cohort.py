@@ -28,8 +28,8 @@ from gditd.training.descent import (
 )
 from gditd.training.objectives import Loss
 from gditd.training.programs import choose_program, named_tensors, stack_tensors
+from gditd.training.runtime import keep_freed_memory, one_thread
 from gditd.training.stack import Architecture
-from gditd.training.threads import one_thread
 
 # Fewer rows are padded: a product with a single row rounds differently from one with many, and a row's score should
 # not depend on the company it comes in.
@@ -121,6 +121,7 @@ class Cohort:
         `backbone` makes a network for a number of features, `head` a head for an embedding width. Labels of rows
         that a member does not own may be anything in range: it never sees them.
         """
+        keep_freed_memory()
         members = list(members)
         if not members or not all(len(member.rows) for member in members):
             raise ValueError("a cohort needs at least one member, and every member at least one row")
