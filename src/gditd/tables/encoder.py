@@ -68,7 +68,7 @@ class TableEncoder:
     schema_: TableSchema
     module_: EncoderModule
 
-    def __init__(self, *, numbers: Numbers = "quantile", max_categories: int = 64, n_bins: int = 8) -> None:
+    def __init__(self, *, numbers: Numbers = "zscore", max_categories: int = 64, n_bins: int = 8) -> None:
         if numbers not in NUMBER_MODULES:
             raise ValueError(f"numbers must be one of {', '.join(NUMBER_MODULES)}, not {numbers!r}")
         if max_categories < 1 or n_bins < 2:
