@@ -212,11 +212,18 @@ def effective_weights(y: Tensor, rows: Tensor, n_classes: int, beta: Beta) -> Te
     """Weigh each row by the effective number of rows its class has in the batch, shape (..., batch)."""
     counts = rows.new_zeros((*y.shape[:-1], n_classes)).scatter_add_(-1, y, rows)
     size = batch_size(rows, rows).unsqueeze(-1)
+    weights = class_weights(counts, size, beta).gather(-1, y)
+    return weights if beta == "paper" else mean_one(weights, rows, size)
+
+
+def class_weights(counts: Tensor, size: Tensor, beta: Beta) -> Tensor:
+    """Weights (1 - beta) / (1 - beta^n) of classes with these counts (..., classes) in batches of size (..., 1)."""
     novelty = one_minus_beta(size, beta)
-    per_class = novelty / -torch.expm1(counts.clamp_min(1) * torch.log1p(-novelty))
-    weights = per_class.gather(-1, y)
-    if beta == "paper":
-        return weights
+    return novelty / -torch.expm1(counts.clamp_min(1) * torch.log1p(-novelty))
+
+
+def mean_one(weights: Tensor, rows: Tensor, size: Tensor) -> Tensor:
+    """Scale weights (..., batch) to mean 1 over the real rows."""
     # The weights of a class sum to at least 1, so only a batch of nothing but padding is cut off here.
     return weights * (size / (weights * rows).sum(-1, keepdim=True).clamp_min(1))
 

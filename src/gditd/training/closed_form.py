@@ -25,7 +25,8 @@ from gditd.nn.losses import (
     SMALLEST_EXPONENT,
     GDITDLoss,
     batch_size,
-    effective_weights,
+    class_weights,
+    mean_one,
 )
 from gditd.training.objectives import Slopes
 
@@ -57,6 +58,7 @@ class ClosedFormObjective:
         self.average = loss.pull.reduction == "mean"
         self.weights = loss.weights
 
+    @np.errstate(all="ignore")  # whether training diverges is looked at where epochs end
     def prepare(self, embedding: Tensor, y: Tensor, rows: Tensor | None, present: Tensor | None) -> Prepared:
         """Do once per batch what both halves of block descent share."""
         real = embedding.new_ones(y.shape) if rows is None else rows.to(embedding.dtype)
@@ -71,16 +73,25 @@ class ClosedFormObjective:
         scale = real / size if self.average else (None if rows is None else real)
         return Prepared(
             embedding=embedding,
-            norms=torch.linalg.vecdot(embedding, embedding).unsqueeze(1).numpy(),
+            norms=np.vecdot(embedding.numpy(), embedding.numpy())[:, None],
             own=own,
             push=push,
             absent=None if present is None else ~present.unsqueeze(2).numpy(),
-            weights=effective_weights(y, real, self.n_classes, self.beta).numpy(),
+            weights=self._row_weights(y.numpy(), real, size),
             scale=None if scale is None else scale.numpy(),
         )
 
+    def _row_weights(self, y: NDArray[np.int64], real: Tensor, size: Tensor) -> Array:
+        """Effective class weights (members, batch), as `effective_weights` has them."""
+        class_of_row = y + self.n_classes * np.arange(len(y))[:, None]
+        shape = (len(y), self.n_classes)
+        counts = np.bincount(class_of_row.ravel(), weights=real.numpy().ravel(), minlength=shape[0] * shape[1])
+        by_class = class_weights(torch.from_numpy(counts.reshape(shape)), size.double(), self.beta).numpy()
+        weights = by_class.astype(real.numpy().dtype).take(class_of_row)
+        return weights if self.beta == "paper" else mean_one(torch.from_numpy(weights), real, size).numpy()
+
     @torch.no_grad()
-    @np.errstate(all="ignore")  # whether training diverges is looked at where epochs end
+    @np.errstate(all="ignore")
     def slopes(self, head: dict[str, Tensor], at: Prepared, *, of_head: bool, of_embedding: bool) -> Slopes:
         """Return the loss of each member and the gradients asked for."""
         centers, log_radii = head["centers"], head["log_radii"].clamp_(min=0).unsqueeze(2).numpy()
