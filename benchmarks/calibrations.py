@@ -6,17 +6,16 @@ at alpha 0.05, and what keeping calibration rows out of training costs in accura
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from gditd import GDITDClassifier
+from report import parser_for, report
 from tables import Cell, cells, load
 
 ALPHA = 0.05
@@ -72,16 +71,12 @@ def as_markdown(results: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_for(__doc__)
     parser.add_argument("--tables", default=",".join(TABLES))
-    parser.add_argument("--out", type=Path, help="write the table here as Markdown")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     results = run(arguments.tables.split(","))
-    print(json.dumps(results) if arguments.json else as_markdown(results))
-    if arguments.out:
-        arguments.out.write_text(as_markdown(results))
+    report(results, as_markdown, arguments)
 
 
 if __name__ == "__main__":

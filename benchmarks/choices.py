@@ -7,17 +7,16 @@ minority class; shuttle and NSL-KDD are imbalanced by themselves. Needs GDITD_DA
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score, average_precision_score, balanced_accuracy_score, roc_auc_score
 
 from gditd import GDITDClassifier
+from report import parser_for, report
 from tables import Cell, cells, load
 
 # rows a class, classes left out in turn, minority class, share of it kept
@@ -85,16 +84,12 @@ def as_markdown(results: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_for(__doc__)
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--arms", default=",".join(ARMS))
-    parser.add_argument("--out", type=Path, help="write the table here as Markdown")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
     results = run(arguments.tables.split(","), arguments.arms.split(","))
-    print(json.dumps(results) if arguments.json else as_markdown(results))
-    if arguments.out:
-        arguments.out.write_text(as_markdown(results))
+    report(results, as_markdown, arguments)
 
 
 if __name__ == "__main__":

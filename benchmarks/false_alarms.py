@@ -6,11 +6,8 @@ that it calls OOD is counted, over all five. Needs GDITD_DATA (but for the gener
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +15,7 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
 from gditd import GDITDClassifier
+from report import parser_for, report
 from tables import Table, load
 
 ALPHA = 0.05
@@ -79,11 +77,9 @@ def as_markdown(results: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_for(__doc__)
     parser.add_argument("--tables", default="generated,gas,shuttle,nsl-kdd")
     parser.add_argument("--calibrations", default="split,cross")
-    parser.add_argument("--out", type=Path, help="write the table here as Markdown")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     results = []
@@ -91,9 +87,7 @@ def main() -> None:
         table = generated() if name == "generated" else load(name, ROWS_PER_CLASS[name])
         for calibration in arguments.calibrations.split(","):
             results += measure(table, calibration)
-    print(json.dumps(results) if arguments.json else as_markdown(results))
-    if arguments.out:
-        arguments.out.write_text(as_markdown(results))
+    report(results, as_markdown, arguments)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,10 @@ for exchangeable rows covers the test file. Needs GDITD_DATA.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +27,7 @@ from sklearn.preprocessing import OneHotEncoder
 from gditd import GDITDClassifier
 from gditd.calibration import OOD, ClassCalibrator, decide, merge_rare
 from gditd.datasets import load_dataset
+from report import parser_for, report
 
 ALPHAS = (0.05, 0.01)
 Labels = NDArray[Any]
@@ -95,15 +94,11 @@ def as_markdown(results: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, help="write the table here as Markdown")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser = parser_for(__doc__)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     results = run()
-    print(json.dumps(results) if arguments.json else as_markdown(results))
-    if arguments.out:
-        arguments.out.write_text(as_markdown(results))
+    report(results, as_markdown, arguments)
 
 
 if __name__ == "__main__":

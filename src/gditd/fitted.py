@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gditd.calibration import ClassCalibrator
+from gditd.detectors.base import FloatArray
 from gditd.detectors.network import part_of, resolve_backbone
 from gditd.explain import Explainer
 from gditd.model_file import ModelFileError, Tensors
@@ -19,8 +20,6 @@ from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.presets import Settings
 from gditd.tables import TableEncoder
 from gditd.training import Cohort
-
-FloatArray = NDArray[np.floating[Any]]
 
 
 @dataclass(eq=False)
