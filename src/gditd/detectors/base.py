@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Self
 
@@ -83,20 +84,38 @@ class Detector(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
             del self.feature_names_in_
 
 
+@dataclass(frozen=True)
+class CheckedTable:
+    """Training rows, their class numbers, the classes, and an estimator that knows the columns."""
+
+    rows: FloatArray
+    codes: NDArray[np.int64]
+    classes: NDArray[Any]
+    probe: Detector
+
+
 class ArrayDetector(Detector):
     """A detector that takes plain numbers; a subclass learns in :meth:`_learn`."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from rows X (n, features) and their classes y (n,)."""
+        table = self._checked(X, y)
+        self._learn(table.rows, table.codes, len(table.classes))
+        self._remember_table(table)
+        return self
+
+    def _checked(self, X: ArrayLike, y: ArrayLike) -> CheckedTable:
+        """Check training rows and classes without a trace on the estimator."""
         probe = clone(self)
         rows, labels = validate_data(probe, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
-        self._learn(rows, codes, len(classes))
-        # Only now: an interrupted or failed fit leaves the estimator as it was.
-        self.classes_ = classes
-        self._remember_columns(probe)
-        return self
+        return CheckedTable(rows, codes, classes, probe)
+
+    def _remember_table(self, table: CheckedTable) -> None:
+        """Come last in a fit: one that is interrupted or fails leaves the estimator as it was."""
+        self.classes_ = table.classes
+        self._remember_columns(table.probe)
 
     @abstractmethod
     def _learn(self, X: FloatArray, codes: NDArray[np.int64], n_classes: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from torch import nn
@@ -21,7 +23,7 @@ class GDITD(NetworkDetector):
     Parameters
     ----------
     pull_weight, score_weight, efl1_weight, efl2_weight : weights of the four losses.
-    gamma, beta, push : see :class:`gditd.nn.GDITDLoss`.
+    gamma, beta, push, reduction : see :class:`gditd.nn.GDITDLoss`.
     block_descent : alternate between head and network as the paper does; False updates both at once.
     The other parameters are those of :class:`NetworkDetector`; the defaults are the paper's.
     """
@@ -36,6 +38,7 @@ class GDITD(NetworkDetector):
         gamma: float = 1.0,
         beta: Beta = "paper",
         push: float = 1.0,
+        reduction: str = "sum",
         block_descent: bool = True,
         backbone: str | Backbone = "mlp",
         n_members: int = 1,
@@ -67,6 +70,7 @@ class GDITD(NetworkDetector):
         self.gamma = gamma
         self.beta = beta
         self.push = push
+        self.reduction = reduction
         self.block_descent = block_descent
 
     def class_scores(self, X: ArrayLike) -> FloatArray:
@@ -77,6 +81,10 @@ class GDITD(NetworkDetector):
         """Minus the largest zeta: above 0 the paper's rule calls the row OOD."""
         largest: FloatArray = self.class_scores(X).max(axis=1)
         return -largest
+
+    def training_key(self) -> tuple[Any, ...]:
+        weights = (self.pull_weight, self.score_weight, self.efl1_weight, self.efl2_weight)
+        return (*super().training_key(), weights, self.gamma, self.beta, self.push, self.reduction)
 
     def _head(self, dim: int, n_classes: int) -> nn.Module:
         return GaussianDescriptor(n_classes, dim)
@@ -90,4 +98,5 @@ class GDITD(NetworkDetector):
             gamma=self.gamma,
             beta=self.beta,
             push=self.push,
+            reduction=self.reduction,
         )

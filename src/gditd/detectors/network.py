@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -81,27 +82,48 @@ class NetworkDetector(ArrayDetector):
         """Make the loss on the head's output."""
 
     def _learn(self, X: FloatArray, codes: NDArray[np.int64], n_classes: int) -> None:
+        scaling = Scaling.of(X)
+        x = scaling.scaled(X)
+        cohort = self._train(x, codes, self._members(len(x)), n_classes, self.progress)
+        self._adopt(cohort, scaling, x, codes, n_classes)
+
+    def _members(self, n_rows: int, first_row: int = 0) -> list[Member]:
+        """List the members that learn from rows first_row .. first_row + n_rows - 1, each with its own seed."""
         if self.n_members < 1:
             raise ValueError(f"n_members must be at least 1, got {self.n_members}")
-        settings = self._settings()
-        mean, scale = column_scales(X)
-        x = scaled(X, mean, scale)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_members)
-        cohort = Cohort.fit(
+        rows = np.arange(first_row, first_row + n_rows)
+        return [Member(rows, int(seed)) for seed in seeds]
+
+    def _train(
+        self,
+        x: Tensor,
+        codes: NDArray[np.int64],
+        members: list[Member],
+        n_classes: int,
+        progress: ProgressCallback | None,
+    ) -> Cohort:
+        return Cohort.fit(
             x,
             torch.as_tensor(codes),
-            [Member(np.arange(len(x)), int(seed)) for seed in seeds],
+            members,
             backbone=resolve_backbone(self.backbone),
             head=lambda dim: self._head(dim, n_classes),
             loss=self._loss(),
             n_classes=n_classes,
-            settings=settings,
-            callback=self.progress,
+            settings=self._settings(),
+            callback=progress,
             device=resolve_device(self.device),
         )
-        # Only now: an interrupted fit leaves the estimator as it was.
-        self.mean_, self.scale_, self.cohort_ = mean, scale, cohort
+
+    def _adopt(self, cohort: Cohort, scaling: Scaling, x: Tensor, codes: NDArray[np.int64], n_classes: int) -> None:
+        """Take over a trained cohort; only now, for an interrupted fit leaves the estimator as it was."""
+        self.mean_, self.scale_, self.cohort_ = scaling.mean, scaling.scale, cohort
         self._after_training(x, codes, n_classes)
+
+    def training_key(self) -> tuple[Any, ...]:
+        """Equal for detectors whose networks train alike, whatever they make of them afterwards."""
+        return (type(self)._head, type(self)._loss, self._settings(), self.backbone, self.n_members, self.device)
 
     def _after_training(self, x: Tensor, codes: NDArray[np.int64], n_classes: int) -> None:
         """Learn from the trained cohort and the scaled training rows; nothing by default."""
@@ -119,7 +141,8 @@ class NetworkDetector(ArrayDetector):
     def _apply(self, X: ArrayLike, summarise: Callable[[Tensor, Any], Tensor]) -> FloatArray:
         """Check and scale rows, then summarise what the cohort says of them."""
         rows = self._check_rows(X)
-        summary: FloatArray = self.cohort_.apply(scaled(rows, self.mean_, self.scale_), summarise).float().numpy()
+        x = Scaling(self.mean_, self.scale_).scaled(rows)
+        summary: FloatArray = self.cohort_.apply(x, summarise).float().numpy()
         return summary
 
     def _tensors(self) -> Tensors:
@@ -143,19 +166,26 @@ class NetworkDetector(ArrayDetector):
         )
 
 
-def column_scales(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of each column in float64; a constant column gets scale 1."""
-    mean = X.mean(axis=0, dtype=np.float64)
-    scale = X.std(axis=0, dtype=np.float64)
-    # A spread within the rounding of the mean is no spread.
-    constant = scale <= 10 * np.finfo(np.float64).eps * np.abs(mean)
-    return mean, np.where(constant, 1.0, scale)
+@dataclass(frozen=True)
+class Scaling:
+    """Mean and standard deviation of each column in float64; a constant column has scale 1."""
 
+    mean: FloatArray
+    scale: FloatArray
 
-def scaled(X: FloatArray, mean: FloatArray, scale: FloatArray) -> Tensor:
-    """Z-scores as float32, cut off at a size no real value has."""
-    z = np.clip((X - mean) / scale, -LARGEST_INPUT, LARGEST_INPUT)
-    return torch.from_numpy(z.astype(np.float32))
+    @classmethod
+    def of(cls, X: FloatArray) -> Scaling:
+        """Measure training rows."""
+        mean = X.mean(axis=0, dtype=np.float64)
+        scale = X.std(axis=0, dtype=np.float64)
+        # A spread within the rounding of the mean is no spread.
+        constant = scale <= 10 * np.finfo(np.float64).eps * np.abs(mean)
+        return cls(mean, np.where(constant, 1.0, scale))
+
+    def scaled(self, X: FloatArray) -> Tensor:
+        """Z-scores as float32, cut off at a size no real value has."""
+        z = np.clip((X - self.mean) / self.scale, -LARGEST_INPUT, LARGEST_INPUT)
+        return torch.from_numpy(z.astype(np.float32))
 
 
 def resolve_backbone(backbone: str | Backbone) -> Backbone:

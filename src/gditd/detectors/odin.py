@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from gditd.detectors.base import FloatArray
-from gditd.detectors.network import scaled
+from gditd.detectors.network import Scaling
 from gditd.detectors.softmax_network import SoftmaxNetwork
 from gditd.model_file import Tensors
 from gditd.training.descent import CHUNK_ROWS
@@ -32,7 +32,7 @@ class ODIN(SoftmaxNetwork):
 
     def ood_score(self, X: ArrayLike) -> FloatArray:
         """1 - max tempered probability of the stepped input, averaged over members."""
-        x = scaled(self._check_rows(X), self.mean_, self.scale_)
+        x = Scaling(self.mean_, self.scale_).scaled(self._check_rows(X))
         return 1 - self._confidence(x, self.step_).numpy()
 
     def _after_training(self, x: Tensor, codes: NDArray[np.int64], n_classes: int) -> None:

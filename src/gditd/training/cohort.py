@@ -77,6 +77,21 @@ class Cohort:
         embedding = self.embed(x)
         return summarise(embedding, self.describe(embedding)).cpu()[:n_rows]
 
+    def part(self, first: int, end: int) -> Cohort:
+        """Return members first .. end - 1 as a cohort of their own."""
+        history = [
+            EpochRecord(r.member - first, r.epoch, r.training_loss, r.stopping_loss)
+            for r in self.history
+            if first <= r.member < end
+        ]
+        return Cohort(
+            self.architecture,
+            {name: value[first:end].clone() for name, value in self.network.items()},
+            {name: value[first:end].clone() for name, value in self.head.items()},
+            None if self.columns is None else self.columns[first:end],
+            history,
+        )
+
     def embed(self, x: Tensor) -> Tensor:
         """Embed a batch of rows (n, features) with every member: (members, n, d)."""
         inputs = x.to(self.device).unsqueeze(0).expand(self.n_members, -1, -1)
