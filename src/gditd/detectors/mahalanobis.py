@@ -7,19 +7,22 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.covariance import ledoit_wolf
 from torch import Tensor
 
 from gditd.detectors.base import FloatArray
 from gditd.detectors.softmax_network import SoftmaxNetwork
 from gditd.model_file import Tensors
 
+# Variance of a direction, as a share of the largest, that float32 embeddings have by rounding alone.
+SMALLEST_SPREAD = 1e-12
+
 
 class Mahalanobis(SoftmaxNetwork):
     """Distance to the nearest class mean under one tied covariance (Lee et al. 2018) of the embedding.
 
-    Means and covariance are computed in float64 and the covariance is shrunk (Ledoit and Wolf 2004): an embedding
-    often has directions without any spread, and their plain inverse would be noise.
+    Means and covariance are computed in float64. The covariance is the plain one, as in its authors' code: shrinking it
+    (Ledoit and Wolf 2004) hides just the narrow directions in which OOD rows stand out. Directions whose spread is
+    rounding only are left out.
     """
 
     means_: Tensor  # (members, classes, d), float64
@@ -53,10 +56,10 @@ class Mahalanobis(SoftmaxNetwork):
 
 
 def class_gaussians(embedding: FloatArray, codes: NDArray[np.int64], n_classes: int) -> tuple[Tensor, Tensor]:
-    """Class means (classes, d) and a whitening matrix (d, d) of the shrunk tied covariance."""
+    """Class means (classes, d) and a whitening matrix (d, d) of the tied covariance."""
     means = np.stack([embedding[codes == c].mean(axis=0) for c in range(n_classes)])
-    covariance, _ = ledoit_wolf(embedding - means[codes], assume_centered=True)
-    values, vectors = np.linalg.eigh(covariance)
-    floor = max(values.max() * 1e-12, np.finfo(np.float64).tiny)
-    whitening = vectors / np.sqrt(np.maximum(values, floor))
+    centred = embedding - means[codes]
+    values, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
+    spread = values > max(values.max() * SMALLEST_SPREAD, np.finfo(np.float64).tiny)
+    whitening = np.where(spread, vectors / np.sqrt(np.where(spread, values, 1.0)), 0.0)
     return torch.from_numpy(means), torch.from_numpy(whitening)
