@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gditd import __version__
-from gditd.cli.commands import evaluate, explain, fit, inspect, predict
+from gditd.cli.commands import bench, evaluate, explain, fit, inspect, predict, synthesize
 from gditd.cli.examples import examples
 from gditd.cli.group import Group
 
@@ -21,13 +21,15 @@ app = typer.Typer(
         ("ask why rows 1 and 5 look strange", "gditd explain parts.gditd new.csv --rows 1,5"),
         ("measure on labelled rows", "gditd evaluate parts.gditd test.csv --target state"),
         ("see what a model promises", "gditd inspect parts.gditd"),
+        ("compare with other methods on your table", "gditd bench parts.csv --target state --ood-class worn"),
+        ("make a table that can be shown to others", "gditd synthesize parts.csv --target state --out shareable.csv"),
     ),
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (fit, predict, evaluate, explain, inspect):
+for module in (fit, predict, evaluate, explain, inspect, bench, synthesize):
     app.command(name=module.NAME, epilog=module.EXAMPLES)(module.command)
 
 

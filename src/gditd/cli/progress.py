@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from gditd.cli.console import err
 
-Report = Callable[[int, int | None], None]
+
+class Report(Protocol):
+    """Takes what is done and, where known, the total; `shown` is what people read in their place."""
+
+    def __call__(self, done: int, total: int | None, shown: str | None = None) -> None:
+        """Tell how far the work is."""
 
 
 @contextmanager
@@ -33,8 +39,8 @@ def bar(what: str, unit: str, *, quiet: bool) -> Iterator[Report]:
     with progress:
         task = progress.add_task(what, total=None, done="0")
 
-        def report(done: int, total: int | None) -> None:
-            shown = f"{done:,}" if total is None else f"{done:,} of {total:,}"
+        def report(done: int, total: int | None, shown: str | None = None) -> None:
+            shown = shown or (f"{done:,}" if total is None else f"{done:,} of {total:,}")
             progress.update(task, completed=done, total=total, done=shown)
 
         yield report

@@ -1,6 +1,7 @@
-"""The public tables of the paper, and two more, read from their publishers' original files."""
+"""The public tables of the paper, and two more, read from their publishers' original files; and simulated disputes."""
 
 from gditd.datasets.base import Dataset, DatasetError
+from gditd.datasets.disputes import make_disputes
 from gditd.datasets.registry import dataset_names, load_dataset
 
-__all__ = ["Dataset", "DatasetError", "dataset_names", "load_dataset"]
+__all__ = ["Dataset", "DatasetError", "dataset_names", "load_dataset", "make_disputes"]

@@ -83,6 +83,7 @@ class GDITD(NetworkDetector):
         return -largest
 
     def training_key(self) -> tuple[Any, ...]:
+        """Equal for detectors whose networks train alike; the loss has settings of its own here."""
         weights = (self.pull_weight, self.score_weight, self.efl1_weight, self.efl2_weight)
         return (*super().training_key(), weights, self.gamma, self.beta, self.push, self.reduction)
 
