@@ -20,13 +20,13 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch import Tensor
 
 from gditd.nn import MLP, GaussianDescriptor, GDITDLoss
 from gditd.training import Cohort, DescentSettings, Member
+from research_code import BATCH, WIDTH, ResearchNetwork, adam, loader, research_loss, step
 
-BATCH, FEATURES, WIDTH, CLASSES = 200, 128, 128, 5
+FEATURES, CLASSES = 128, 5
 ROWS = BATCH * 60
 
 
@@ -37,58 +37,16 @@ def table() -> tuple[Tensor, Tensor]:
     return centers[y] + torch.randn(ROWS, FEATURES, generator=generator), y
 
 
-class ResearchNetwork(nn.Module):
-    """Network, centres and radii in one module, distances through repeat()."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.Linear(FEATURES, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH)
-        )
-        self.centers = nn.Parameter(torch.randn(CLASSES, WIDTH))
-        self.log_sigmas = nn.Parameter(torch.zeros(CLASSES))
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        out = self.layers(x)
-        out = out.unsqueeze(1).repeat(1, CLASSES, 1)
-        centers = self.centers.unsqueeze(0).repeat(len(x), 1, 1)
-        log_sigmas = torch.relu(self.log_sigmas)
-        distances = ((out - centers) ** 2).sum(2) / 2 / torch.exp(2 * log_sigmas) + WIDTH * log_sigmas
-        return distances, torch.exp(log_sigmas) - distances
-
-
-def research_loss(distances: Tensor, zeta: Tensor, labels: Tensor) -> Tensor:
-    own = torch.zeros(len(labels), CLASSES).scatter_(1, labels.unsqueeze(1), 1)
-    pull = (own * distances).sum()
-    zeta_own = (own * zeta).sum(1)
-    score = ((1 - own) * torch.exp(zeta) / len(labels)).sum()
-    score = score + (torch.relu(-zeta_own) + torch.log(1 + zeta_own**2)).sum()
-    counts = own.sum(0)
-    beta = 1 / len(labels)
-    weights = ((1 - beta) / (1 - beta**counts))[labels]
-    focal = torch.zeros(())
-    for logits in (1 / distances.clamp_min(1e-4), zeta):
-        log_p = (own * torch.log_softmax(logits, 1)).sum(1)
-        focal = focal - (weights * (1 - log_p.exp()) * log_p).sum()
-    return pull + score + focal
-
-
 def research_loop(steps: int) -> float:
     x, y = table()
-    loader = DataLoader(TensorDataset(x[: steps * BATCH], y[: steps * BATCH]), BATCH, shuffle=True, num_workers=1)
-    network = ResearchNetwork()
-    optimiser = torch.optim.Adam(network.parameters(), lr=1e-3)
-    batches = iter(loader)
+    network = ResearchNetwork(FEATURES, CLASSES)
+    optimiser = adam(network)
+    batches = iter(loader(x[: steps * BATCH], y[: steps * BATCH], shuffle=True))
     next(batches)  # the worker has started
     start = time.perf_counter()
     total_loss = 0.0
     for data, labels in batches:
-        distances, zeta = network(data)
-        loss = research_loss(distances, zeta, labels)
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-        total_loss += loss.item()
+        total_loss += step(network, research_loss, optimiser, data, labels)
     return (steps - 1) / (time.perf_counter() - start)
 
 
