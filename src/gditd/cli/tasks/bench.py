@@ -23,8 +23,8 @@ from gditd.bench.embeddings import paper_embeddings
 from gditd.bench.journal import Run, add_run, as_document
 from gditd.bench.paper import EPOCHS, TABLES, paper_experiments
 from gditd.bench.report import write_paper_report, write_report
-from gditd.bench.runner import BenchProgress
 from gditd.bench.tables import load_table, refuse_unknown
+from gditd.bench.tasks import BenchProgress
 from gditd.cli.console import out as stdout
 from gditd.cli.console import print_json, tell
 from gditd.cli.group import INTERRUPTED
