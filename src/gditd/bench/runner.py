@@ -13,7 +13,7 @@ from gditd.bench.experiment import BenchError, Experiment
 from gditd.bench.journal import Job, Journal, Record, open_journal, tidy, write_tables
 from gditd.bench.methods import method
 from gditd.bench.processes import do_in_processes
-from gditd.bench.protocol import cells, left_out
+from gditd.bench.protocol import cells, left_out, split
 from gditd.bench.tables import load_table, refuse_unknown
 from gditd.bench.tasks import OnProgress, Reporter, Task, failure
 from gditd.bench.units import make_units
@@ -95,15 +95,15 @@ def plan(
         for label in left_out(table, experiment.folds):
             notes[f"class '{label}' of {table.name} has fewer rows than there are folds and is left out"] = None
         wanted = []
-        for cell in cells(experiment, table):
+        own_cells = cells(experiment, table)
+        for cell in own_cells:
             for name in experiment.methods:
                 job = Job.of(experiment, table.name, fingerprint, cell, name)
                 if job not in journal.records and job not in jobs:
                     wanted.append((cell, name))
                 jobs[job] = None
-        units = make_units(
-            experiment, wanted, n_rows=len(table.labels), n_columns=table.features.num_columns, workers=workers
-        )
+        n_rows = len(split(table, own_cells[0]).train)
+        units = make_units(experiment, wanted, n_rows=n_rows, n_columns=table.features.num_columns, workers=workers)
         tasks += [Task(unit, fingerprint) for unit in units]
     tasks.sort(key=lambda task: -task.unit.cost)
     return tasks, list(jobs), list(notes)

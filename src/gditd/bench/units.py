@@ -32,7 +32,10 @@ class Unit:
 def make_units(
     experiment: Experiment, wanted: Iterable[tuple[Cell, str]], *, n_rows: int, n_columns: int, workers: int
 ) -> list[Unit]:
-    """Pack what is wanted into units, small enough that all workers have something to do."""
+    """Pack what is wanted into units, small enough that all workers have something to do.
+
+    `n_rows` is how many rows a cell trains on, `n_columns` the table's columns.
+    """
     units = []
     for pairs in by_training(experiment, wanted).values():
         cells_of: dict[Cell, list[str]] = {}
