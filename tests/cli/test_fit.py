@@ -8,6 +8,7 @@ from gditd.cli.commands.fit import Preset
 from gditd.cli.tasks.fit import default_name
 from gditd.presets import PRESETS
 from gditd.tables import read_table
+from tests.report.pages import read
 
 
 def test_says_what_it_learned_and_what_to_type_next(folder, run, tmp_path, monkeypatch):
@@ -61,6 +62,17 @@ def test_the_paper_preset_promises_nothing(folder, run, tmp_path):
     assert {known["promise"] for known in document["classes"]} == {None}
 
 
+def test_report(folder, run, tmp_path):
+    report = tmp_path / "r.html"
+    fit = ("fit", folder / "train.csv", "--target", "label", "--preset", "fast", "--out", tmp_path / "m.gditd")
+    assert f"Report written to {report}." in " ".join(run(*fit, "--report", report).stdout.split())
+    page = read(report)
+    assert {"training", "map", "confusion"} < set(page.anchors)
+    assert "held out of training" in page.text
+    first, again = (gditd.load(path).class_counts_ for path in (folder / "model.gditd", tmp_path / "m.gditd"))
+    assert np.array_equal(first, again)
+
+
 def test_presets_are_those_of_the_classifier():
     assert {preset.value for preset in Preset} == set(PRESETS)
 
@@ -77,5 +89,6 @@ def test_bad_input(folder, fail, tmp_path):
     assert "there is no folder" in fail("fit", train, "--target", "label", "--out", "no/m.gditd")
     assert "is a folder" in fail("fit", train, "--target", "label", "--out", tmp_path)
     assert "would replace the input" in fail("fit", train, "--target", "label", "--out", train)
+    assert "ends in .html" in fail("fit", train, "--target", "label", "--report", "r.txt")
     assert "no file" in fail("fit", "none.csv", "--target", "label")
     assert "several members" in fail("fit", train, "--target", "label", "--preset", "fast", "--calibration", "cross")

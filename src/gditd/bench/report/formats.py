@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from html import escape
 
 from gditd.bench.report.tables import ABSENT, MINUS, Cell, Table
+from gditd.report.page import note, scroll_box
 
 _LATEX: dict[str, str | int | None] = {
     "\\": r"\textbackslash{}",
@@ -78,12 +79,12 @@ def html(table: Table) -> str:
     headings = "".join(f'<th scope="col" class="label">{escape(text)}</th>' for text in table.label_headings)
     headings += "".join(f'<th scope="col">{escape(text)}</th>' for text in table.headings)
     body = "".join(_html_row(table, place) for place in range(len(table.rows)))
-    notes = "".join(f'<p class="note">{escape(note)}</p>\n' for note in table.notes)
-    title = escape(table.title)
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}">\n<table>\n<caption>{title}</caption>\n'
-        f"<thead><tr>{headings}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>\n{notes}"
+    notes = "".join(note(text) for text in table.notes)
+    inner = (
+        f"<table>\n<caption>{escape(table.title)}</caption>\n"
+        f"<thead><tr>{headings}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
     )
+    return scroll_box(table.title, inner) + notes
 
 
 def _markdown_row(texts: Iterable[str]) -> str:

@@ -20,6 +20,7 @@ EXAMPLES = examples(
     ),
     ("fewer false alarms", "gditd fit parts.csv --target state --alpha 0.01"),
     ("every rare row trains, for a weaker promise", "gditd fit parts.csv --target state --calibration cross"),
+    ("with a page on what it learned", "gditd fit parts.csv --target state --report parts.html"),
     ("for scripts", "gditd fit parts.csv --target state --json > fit.json"),
 )
 
@@ -94,6 +95,12 @@ def command(
             "--keep-examples", help="Keep some training rows in the model, for explain to show the most similar one."
         ),
     ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report", metavar="FILE", help="Write a page of charts on what was learned too.", show_default=False
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -110,6 +117,7 @@ def command(
         seed=seed,
         calibration=None if calibration is None else calibration.value,
         keep_examples=keep_examples,
+        report=report,
         json=json,
         quiet=quiet,
     )

@@ -15,6 +15,8 @@ from gditd.cli.console import collected_notes, out, percent, print_json
 from gditd.cli.progress import bar
 from gditd.cli.tasks.tables import refuse_same_file, refuse_unwritable, split_target
 from gditd.presets import PRESETS
+from gditd.report import fit_report
+from gditd.report.write import refuse_unfit_path
 from gditd.tables import read_table
 from gditd.tables.columns import as_text
 from gditd.training import Progress
@@ -31,6 +33,7 @@ def fit(
     seed: int,
     calibration: Literal["cross", "split"] | None,
     keep_examples: bool,
+    report: Path | None,
     json: bool,
     quiet: bool,
 ) -> None:
@@ -38,16 +41,18 @@ def fit(
     out = out or Path(default_name(train))
     refuse_unwritable(out)
     refuse_same_file(out, train)
+    if report is not None:
+        refuse_unfit_path(report, train, out)
     if target in ignore:
         raise ValueError(f'column "{target}" is both --target and --ignore: leave out one of them')
     if calibration == "cross" and PRESETS[preset].n_members == 1:
         raise ValueError(f"--calibration cross needs several members, preset {preset} has one: use --calibration split")
     started = time.monotonic()
     table, column = split_target(read_table(train), target)
-    with collected_notes() as notes, bar("learning", "epochs", quiet=quiet) as report:
+    with collected_notes() as notes, bar("learning", "epochs", quiet=quiet) as tell_progress:
         # A plain function: scikit-learn copies an estimator's settings, and a progress bar cannot be copied.
         def on_epoch(progress: Progress) -> None:
-            report(progress.epoch, progress.max_epochs)
+            tell_progress(progress.epoch, progress.max_epochs)
 
         model = GDITDClassifier(
             preset=preset,
@@ -58,9 +63,13 @@ def fit(
             keep_examples=keep_examples,
             progress=on_epoch,
         ).fit(table, labels_in(column))
-    model.save(out)
+        model.save(out)
+        if report is not None:
+            context = {"training table": str(train), "label column": target, "model": str(out)}
+            fit_report(model, table, labels_in(column), report, context=context)
     document = {
         "model": str(out),
+        **({} if report is None else {"report": str(report)}),
         "rows": table.num_rows,
         "seconds": round(time.monotonic() - started, 3),
         "notes": notes,
@@ -98,6 +107,8 @@ def show(document: dict[str, Any]) -> None:
     for note in document["notes"]:
         console.print(f"note: {note}")
     model = document["model"]
+    if "report" in document:
+        console.print(f"\nReport written to {document['report']}.")
     console.print(f"\nModel written to {model}. Next:")
     console.print(f"  gditd predict {model} NEW.csv --out verdicts.csv")
     console.print(f"  gditd inspect {model}")

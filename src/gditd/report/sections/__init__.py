@@ -1,0 +1,1 @@
+"""The sections of a report, one a file: material in, HTML out, or a word on why there is none."""
