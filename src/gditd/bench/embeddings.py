@@ -20,7 +20,6 @@ from gditd.detectors.network import NetworkDetector, Scaling
 METHODS = ("deep-mcdd", "gditd-paper")
 TABLE = "gas"
 LARGEST_PICTURE = 2_000  # points: more are drawn over each other
-OOD = "OOD"
 
 
 def paper_embeddings(experiments: Sequence[Experiment], data: str | None) -> Embeddings | None:
@@ -33,8 +32,9 @@ def paper_embeddings(experiments: Sequence[Experiment], data: str | None) -> Emb
     rng = np.random.default_rng(cell.cell.seed)
     rows = np.sort(rng.permutation(cell.test_rows)[:LARGEST_PICTURE])
     codes = cell.codes(rows)
-    labels = np.array([*(table.class_names[label] for label in cell.classes), OOD])[codes]  # OOD is -1, the last
-    return {name: (project(embedded(name, experiment, cell, rows), cell.cell.seed), labels, OOD) for name in METHODS}
+    ood = table.class_names[cell.cell.ood_class]
+    labels = np.array([*(table.class_names[label] for label in cell.classes), ood])[codes]  # OOD is -1, the last
+    return {name: (project(embedded(name, experiment, cell, rows), cell.cell.seed), labels, ood) for name in METHODS}
 
 
 def embedded(name: str, experiment: Experiment, cell: PreparedCell, rows: NDArray[np.int64]) -> NDArray[Any]:

@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from gditd.report.figures import UNSEEN
 from gditd.tables import TableError
 from gditd.tables.columns import as_any_numbers, as_booleans, as_text
-
-UNSEEN = -1
 
 
 def label_texts(column: pa.ChunkedArray, name: str, rows_before: int) -> NDArray[Any]:
