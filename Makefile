@@ -33,5 +33,5 @@ clean:
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev,bench,plot]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev,bench,plot,serve]'
 	touch $@

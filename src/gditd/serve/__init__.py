@@ -1,0 +1,1 @@
+"""`gditd serve`: verdicts over HTTP, and a page for people."""

@@ -1,0 +1,93 @@
+"""Verdicts as arrays: what GDITDClassifier.verdict gives, without building a DataFrame for every few rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from gditd import GDITDClassifier
+from gditd.calibration import OOD, decide, sign_rule
+from gditd.inputs import new_table
+
+OnError = Literal["raise", "ood"]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Verdicts on n rows; p_value is NaN where the model is not calibrated, errors why a row could not be read."""
+
+    verdict: list[str]
+    known_class: list[str]
+    p_value: NDArray[np.float64]
+    ood_score: NDArray[np.float32]
+    errors: dict[int, str]
+
+    def __len__(self) -> int:
+        return len(self.verdict)
+
+    @property
+    def n_ood(self) -> int:
+        """How many rows are OOD."""
+        return self.verdict.count("OOD")
+
+    def part(self, start: int, end: int) -> Verdicts:
+        """Rows start to end - 1, none of which has an error."""
+        return Verdicts(
+            self.verdict[start:end],
+            self.known_class[start:end],
+            self.p_value[start:end],
+            self.ood_score[start:end],
+            {},
+        )
+
+
+class Scorer:
+    """A classifier made ready to score: what does not change from request to request is looked up once."""
+
+    def __init__(self, model: GDITDClassifier) -> None:
+        self._model = model
+        self._alpha = float(model.alpha)
+        self._by_sign = model.summary()["rule"] == "sign"
+        self._names = np.array([*map(str, model.classes_.tolist()), "OOD"], dtype=object)  # OOD is -1, the last
+        self._left_out = set(model.ignore)
+
+    def verdicts(
+        self, table: pa.Table, *, alpha: float | None = None, on_error: OnError = "raise", rows_before: int = 0
+    ) -> Verdicts:
+        """Score a table as `GDITDClassifier.verdict` does."""
+        table = new_table(self._model, table)
+        table = table.drop_columns([name for name in table.column_names if name in self._left_out])
+        fitted = self._model.model_
+        encoded = fitted.encoder.transform(table, on_error=on_error, rows_before=rows_before)
+        by_member = fitted.zeta(encoded.values)
+        zeta = by_member.mean(axis=1)
+        p = np.full(zeta.shape, np.nan) if fitted.calibrator is None else fitted.p_values(by_member)
+        unread = list(encoded.row_errors)
+        p[unread] = 0.0
+        winners = sign_rule(zeta) if self._by_sign else decide(p, zeta, self._alpha if alpha is None else alpha)
+        winners[unread] = OOD
+        return Verdicts(
+            verdict=self._names[winners].tolist(),
+            known_class=self._names[zeta.argmax(axis=1)].tolist(),
+            p_value=p.max(axis=1),
+            ood_score=-zeta.max(axis=1),
+            errors=encoded.row_errors,
+        )
+
+
+def as_documents(verdicts: Verdicts, *, with_errors: bool) -> list[dict[str, Any]]:
+    """One JSON object a row."""
+    documents: list[dict[str, Any]] = [
+        {"verdict": verdict, "known_class": known, "p_value": p, "ood_score": score}
+        for verdict, known, p, score in zip(
+            verdicts.verdict, verdicts.known_class, verdicts.p_value.tolist(), verdicts.ood_score.tolist(), strict=True
+        )
+    ]
+    if with_errors:
+        for row, document in enumerate(documents):
+            document["error"] = verdicts.errors.get(row)
+    return documents
