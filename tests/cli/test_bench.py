@@ -40,7 +40,8 @@ def test_json_is_a_list_of_figures_and_their_means(run, cases):
     }
 
 
-def test_each_class_in_turn_and_the_folder(run, cases, tmp_path):
+def test_each_class_in_turn_and_the_folder(run, cases, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["gditd", "bench", "cases.csv"])
     out = tmp_path / "out"
     arguments = ("bench", cases, "--target", "label", "--ood-class", "each", "--methods", "knn,extra-trees", *QUICK)
     shown = run(*arguments, "--mdsr", "1,0.5", "--out", out).stdout
@@ -49,7 +50,8 @@ def test_each_class_in_turn_and_the_folder(run, cases, tmp_path):
     assert f"report.html are in {out}" in shown
     written = {path.name for path in out.iterdir()}
     assert {"results.csv", "results.parquet", "results.json", "results.jsonl", "results.md", "report.html"} <= written
-    assert "bench" in json.loads((out / "runs.jsonl").read_text())["command"]
+    noted = json.loads((out / "runs.jsonl").read_text())
+    assert (noted["command"], noted["new_results"]) == ("gditd bench cases.csv", 2 * 2 * 2 * len(classes_of(cases)))
     again = run(*arguments, "--mdsr", "1,0.5", "--out", out).stdout
     assert again == shown
     assert len((out / "runs.jsonl").read_text().splitlines()) == 1
