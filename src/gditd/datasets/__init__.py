@@ -1,4 +1,4 @@
-"""The public tables of the paper, and two more, read from their publishers' original files; and simulated disputes."""
+"""The public tables of the paper and others: publishers' original files, generated tables, and small ones."""
 
 from gditd.datasets.base import Dataset, DatasetError
 from gditd.datasets.disputes import make_disputes

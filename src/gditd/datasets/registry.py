@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gditd.datasets import disputes, drive, gas, mnist, nsl_kdd, shuttle
+from gditd.datasets import disputes, drive, gas, mnist, nsl_kdd, shuttle, small, woodland
 from gditd.datasets.base import DataFolder, Dataset, DatasetError, Sources
 
 _DATASETS: Mapping[str, Sources] = {
@@ -14,6 +14,9 @@ _DATASETS: Mapping[str, Sources] = {
     "nsl-kdd": nsl_kdd.SOURCES,
     "shuttle": shuttle.SOURCES,
     "disputes": disputes.SOURCES,
+    "digits": small.DIGITS,
+    "wine": small.WINE,
+    "woodland": woodland.SOURCES,
 }
 
 
@@ -28,8 +31,9 @@ def load_dataset(name: str, data: DataFolder = None, *, source: str | None = Non
     Parameters
     ----------
     name : one of `dataset_names()`.
-    data : the folder with the publisher's files; by default the one that the variable GDITD_DATA names. "disputes" is
-        simulated and needs none; `make_disputes` makes it in other sizes.
+    data : the folder with the publisher's files; by default the one that the variable GDITD_DATA names. "disputes"
+        (also in other sizes: `make_disputes`) and "woodland" are generated, "digits" and "wine" come with
+        scikit-learn: these need none.
         With `source="openml"`, the folder in which scikit-learn keeps its downloads.
     source : "files" reads the publisher's files and never downloads; "openml" downloads the copy on OpenML,
         where there is one. By default the first source of the data set.
