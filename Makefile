@@ -6,10 +6,10 @@ JOBS ?= 2
 
 export OMP_NUM_THREADS = 1
 
-.PHONY: demo test lint types unit bench clean
+.PHONY: demo test lint types unit bench docs examples clean
 
 demo: $(STAMP)
-	$(BIN)/python -m gditd.demo
+	$(BIN)/gditd demo
 
 test: lint types unit
 
@@ -26,12 +26,20 @@ unit: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/training_speed.py
 
+# The documentation as pages in site/. The variable silences a notice of the theme about mkdocs 2.
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Run the examples and put what they print into their pages; GDITD_DATA names the folder with the data sets.
+examples: $(STAMP)
+	$(BIN)/python docs/making/examples.py
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
 # torch first and alone: constraints.txt pins the build, and nothing later may pull another.
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev,bench,plot,serve]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev,bench,plot,serve,docs]'
 	touch $@

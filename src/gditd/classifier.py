@@ -7,25 +7,26 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
-from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gditd.calibration import OOD, Rule, decide, false_discovery, sign_rule
+from gditd.calibration import Rule
 from gditd.detectors.base import Detector, FloatArray
 from gditd.detectors.network import resolve_device
 from gditd.explain import Explanation
 from gditd.fitted import FittedModel
 from gditd.fitting import fit_model
 from gditd.inputs import new_table, training_table
+from gditd.judging import Control, Judgement, judge
 from gditd.labels import encode_labels
 from gditd.model_file import ModelFileError, Tensors
 from gditd.nn.losses import Beta
 from gditd.plan import Calibration
-from gditd.presets import Settings, chosen_settings, refuse_unfit
+from gditd.presets import Settings, Views, chosen_settings, refuse_unfit
 from gditd.promises import promise_table, warn_of_rare_classes
 from gditd.summary import summarise
 from gditd.tables import EncodedTable
@@ -47,6 +48,8 @@ class GDITDClassifier(Detector):
     calibration : where the p-values come from. "split": three rows in ten of each class are kept out of training; at
         most alpha is proven. "cross": each member stays out of one fold, and no row is lost; what is proven is about
         2 alpha, and fewer OOD rows are caught. "none": no p-values.
+    views : what a row is judged by. "all": networks, distances and forests, with weights learned from classes left out;
+        "few": the cheapest of them; "zeta": the paper's score alone. Without split calibration it is always zeta.
     numbers : how number columns are encoded: "zscore", "quantile" or "piecewise".
     ignore : names of columns to leave out.
     on_error : "raise", or "ood" to call a row that cannot be read OOD and say why.
@@ -73,6 +76,7 @@ class GDITDClassifier(Detector):
         alpha: float = 0.05,
         rule: Rule | None = None,
         calibration: Calibration | None = None,
+        views: Views | None = None,
         numbers: Numbers | None = None,
         ignore: tuple[str, ...] = (),
         on_error: Literal["raise", "ood"] = "raise",
@@ -93,6 +97,7 @@ class GDITDClassifier(Detector):
         self.alpha = alpha
         self.rule = rule
         self.calibration = calibration
+        self.views = views
         self.numbers = numbers
         self.ignore = ignore
         self.on_error = on_error
@@ -111,8 +116,12 @@ class GDITDClassifier(Detector):
 
     # --- the life cycle ---
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from a table and the class of each row."""
+    def fit(self, X: Any, y: Any, ood: Any = None) -> Self:
+        """Learn from a table and the class of each row.
+
+        `ood` may be a table with the same columns: a few rows that are known to be of no class. They sharpen what
+        catches rows like them; the promise on known classes stays as it is.
+        """
         settings = self._settings()
         refuse_unfit(alpha=self.alpha, on_error=self.on_error, ignore=self.ignore)
         probe = clone(self)
@@ -125,6 +134,7 @@ class GDITDClassifier(Detector):
         model = fit_model(
             table,
             codes,
+            ood=None if ood is None else self._ood_table(probe, ood, settings),
             n_classes=len(classes),
             settings=settings,
             alpha=self.alpha,
@@ -140,24 +150,28 @@ class GDITDClassifier(Detector):
         return self
 
     def class_scores(self, X: Any) -> FloatArray:
-        """Zeta (n, classes), averaged over members; positive means inside that class's sphere."""
+        """Scores (n, classes), higher = more that class.
+
+        Where views are fused: minus how strange the row is, and less for a class the less likely it is. Otherwise zeta,
+        averaged over members; positive means inside that class's sphere.
+        """
         encoded = self._encode(X)
-        return self.model_.mean_zeta(encoded.values)
+        return self.model_.scored(encoded.values).classes
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return a probability per known class (n, classes), calibrated on rows the members did not see."""
-        probabilities: FloatArray = softmax(self.class_scores(X) / self.model_.temperature, axis=1)
-        return probabilities
+        encoded = self._encode(X)
+        return self.model_.scored(encoded.values).probabilities
 
     def ood_score(self, X: Any) -> FloatArray:
-        """Minus the largest zeta: higher = more likely of no known class."""
+        """Minus the largest class score: higher = more likely of no known class."""
         largest: FloatArray = self.class_scores(X).max(axis=1)
         return -largest
 
     def p_values(self, X: Any) -> FloatArray:
         """Class-wise conformal p-values (n, classes); small means strange for that class."""
         encoded = self._encode(X)
-        p = self.model_.p_values(self.model_.zeta(encoded.values))
+        p = self.model_.p_values(self.model_.scored(encoded.values).by_fold)
         p[list(encoded.row_errors)] = 0.0
         return p
 
@@ -166,7 +180,7 @@ class GDITDClassifier(Detector):
         X: Any,
         alpha: float | None = None,
         *,
-        control: Literal["row", "table"] = "row",
+        control: Control = "row",
         rows_before: int = 0,
     ) -> pd.DataFrame:
         """Give each row a verdict: a known class, or "OOD".
@@ -176,21 +190,14 @@ class GDITDClassifier(Detector):
         all alarms of this table by alpha (Benjamini-Hochberg) instead of the false-alarm rate per class.
         `rows_before` is how many rows of the same file came before X, so that messages count as the file does.
         """
-        alpha = self.alpha if alpha is None else alpha
         encoded = self._encode(X, rows_before)
-        by_member = self.model_.zeta(encoded.values)
-        zeta = by_member.mean(axis=1)
-        calibrated = self.model_.calibrator is not None
-        p = self.model_.p_values(by_member) if calibrated else np.full(zeta.shape, np.nan)
-        p[list(encoded.row_errors)] = 0.0
-        winners = self._winners(zeta, p, alpha, control)
-        winners[list(encoded.row_errors)] = OOD
+        judged = self._judge(encoded, alpha, control)
         frame = pd.DataFrame(
             {
-                "verdict": np.append(self.classes_.astype(object), "OOD")[winners],  # OOD is -1, the last
-                "known_class": self.classes_[zeta.argmax(axis=1)],
-                "p_value": p.max(axis=1),
-                "ood_score": -zeta.max(axis=1),
+                "verdict": np.append(self.classes_.astype(object), "OOD")[judged.winners],  # OOD is -1, the last
+                "known_class": self.classes_[judged.known_class],
+                "p_value": judged.p_value,
+                "ood_score": judged.ood_score,
             }
         )
         if self.on_error == "ood":
@@ -213,8 +220,8 @@ class GDITDClassifier(Detector):
             table,
             encoded,
             classes=self.classes_,
-            zeta=self.model_.mean_zeta(encoded.values),
-            scores=lambda values: torch.from_numpy(self.model_.mean_zeta(values)),
+            class_scores=self.model_.scored(encoded.values).classes,
+            zeta=lambda values: torch.from_numpy(self.model_.mean_zeta(values)),
             n_columns=int(n_columns),
         )
 
@@ -251,6 +258,7 @@ class GDITDClassifier(Detector):
             self.preset,
             rule=self.rule,
             calibration=self.calibration,
+            views=self.views,
             numbers=self.numbers,
             backbone=self.backbone,
             n_members=self.n_members,
@@ -262,6 +270,12 @@ class GDITDClassifier(Detector):
             rare_per_batch=self.rare_per_batch,
         )
 
+    def _ood_table(self, probe: Self, ood: Any, settings: Settings) -> pa.Table:
+        if not settings.fused:
+            raise ValueError('ood needs views="few" or "all" with calibration="split" and rule="conformal"')
+        table = new_table(probe, ood)
+        return table.drop_columns([name for name in self.ignore if name in table.column_names])
+
     def _encode(self, X: Any, rows_before: int = 0) -> EncodedTable:
         check_is_fitted(self)
         table = new_table(self, X)
@@ -271,15 +285,14 @@ class GDITDClassifier(Detector):
             warnings.warn(note, UserWarning, stacklevel=3)
         return encoded
 
-    def _winners(self, zeta: FloatArray, p: NDArray[np.float64], alpha: float, control: str) -> NDArray[np.int64]:
-        if self._settings().rule == "sign":
-            return sign_rule(zeta)
-        if control == "row":
-            return decide(p, zeta, alpha)
-        if control != "table":
-            raise ValueError(f'control must be "row" or "table", got {control!r}')
-        flagged = false_discovery(p, alpha)[1]
-        return np.where(flagged, OOD, zeta.argmax(axis=1))
+    def _judge(self, encoded: EncodedTable, alpha: float | None = None, control: Control = "row") -> Judgement:
+        return judge(
+            self.model_,
+            encoded,
+            rule=self._settings().rule,
+            alpha=self.alpha if alpha is None else alpha,
+            control=control,
+        )
 
     # --- the model file ---
 

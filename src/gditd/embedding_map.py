@@ -2,8 +2,8 @@
 
 A row lies inside a circle if and only if its verdict is that class, and outside all circles if it is called OOD.
 Inside, it lies the further out the smaller its p-value, such that a class's own new rows fill its circle evenly.
-Outside, the distance follows zeta and is compressed, so that absurd rows stay on the map. The direction shows in what a
-row differs from the usual rows of its class: one that leans to another class lies on that side.
+Outside, the distance follows the score and is compressed, so that absurd rows stay on the map. The direction shows in
+what a row differs from the usual rows of its class: one that leans to another class lies on that side.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class EmbeddingMap:
         self._alpha = model.alpha if alpha is None else alpha
         self._by_sign = model._settings().rule == "sign"
         self._limits = class_limits(model, self._alpha)
-        reach = positive(highest_zeta(model.model_) - self._limits)
+        reach = positive(highest_scores(model.model_) - self._limits)
         self._steps = reach if self._by_sign else positive(class_limits(model, 0.5) - self._limits)
         self._radii = circle_radii(model.model_, reach)
         centers, rows = joint_centers(model.model_), made_up_rows(model.model_)
@@ -77,19 +77,13 @@ class EmbeddingMap:
     def place(self, X: Any) -> Floats:
         """Where the rows of a table lie, (n, 2)."""
         encoded = self._model._encode(X)
-        fitted = self._model.model_
-        by_member = fitted.zeta(encoded.values)
-        zeta = by_member.mean(axis=1)
-        p = np.zeros(zeta.shape) if fitted.calibrator is None else fitted.p_values(by_member)
-        p[list(encoded.row_errors)] = 0.0
-        winners = self._model._winners(zeta, p, self._alpha, "row")
-        winners[list(encoded.row_errors)] = OOD
-        flagged = winners == OOD
-        nearest = np.where(flagged, zeta.argmax(axis=1), winners)
-        own = np.arange(len(zeta)), nearest
-        excess = (self._limits[nearest] - zeta[own].astype(np.float64)) / self._steps[nearest]
-        # Within the border: p-values from 1 to alpha, or by the sign rule what zeta lost on the way from the centre.
-        depth = 1 + excess if self._by_sign else (1 - p[own]) / (1 - self._alpha)
+        judged = self._model._judge(encoded, self._alpha)
+        flagged = judged.winners == OOD
+        nearest = np.where(flagged, judged.known_class, judged.winners)
+        own = np.arange(len(nearest)), nearest
+        excess = (self._limits[nearest] - judged.scores[own].astype(np.float64)) / self._steps[nearest]
+        # Within the border: p-values from 1 to alpha, or by the sign rule what the score lost since the centre.
+        depth = 1 + excess if self._by_sign else (1 - judged.p[own]) / (1 - self._alpha)
         away = np.where(flagged, beyond_the_border(excess), np.minimum(np.sqrt(np.clip(depth, 0.0, None)), INSIDE))
         offsets = self._projected(encoded.values) - self._feet[nearest]
         places = self._places[nearest] + (away * self._radii[nearest])[:, None] * directions(offsets)
@@ -114,10 +108,10 @@ class EmbeddingMap:
 
 
 def class_limits(model: GDITDClassifier, alpha: float) -> Floats:
-    """The zeta (k,) below which each class rejects a row: zero by the sign rule, else where its p-value is alpha.
+    """The score (k,) below which each class rejects a row: zero by the sign rule, else where its p-value is alpha.
 
     With cross calibration, where every fold has a limit of its own, it is that of all folds' scores taken together.
-    A class with too few rows to reject any has the lowest zeta among the rows that calibrate it.
+    A class with too few rows to reject any has the lowest score among the rows that calibrate it.
     """
     calibrator = model.model_.calibrator
     if calibrator is None or model._settings().rule == "sign":
@@ -131,15 +125,17 @@ def class_limits(model: GDITDClassifier, alpha: float) -> Floats:
 
 
 def group_limit(scores: Floats, alpha: float) -> float:
-    """The lowest zeta with a p-value of at least alpha, by the scores (minus zeta) of n rows; 0 without any."""
+    """The lowest score with a p-value of at least alpha, by minus the scores of n rows; 0 without any."""
     if not len(scores):
         return 0.0
     as_strange = max(1, int(np.ceil(alpha * (len(scores) + 1) - 1 - 1e-9)))  # rows that must be at least as strange
     return -float(np.sort(scores)[-as_strange])
 
 
-def highest_zeta(model: FittedModel) -> Floats:
-    """The zeta of each class (k,) at its very centre, averaged over members."""
+def highest_scores(model: FittedModel) -> Floats:
+    """The score of each class (k,) at its very centre: zeta averaged over members, or 0 where nothing is strange."""
+    if model.fusion is not None:
+        return np.zeros(model.cohort.head["centers"].shape[1])
     log_radii = model.cohort.head["log_radii"].double().clamp_min(0)
     width = model.cohort.head["centers"].shape[-1]
     summits: Floats = (log_radii.exp() - width * log_radii).mean(dim=0).cpu().numpy()

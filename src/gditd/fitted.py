@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import softmax
 from torch import Tensor
 
 from gditd.calibration import ClassCalibrator
@@ -20,6 +21,18 @@ from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.presets import Settings
 from gditd.tables import TableEncoder
 from gditd.training import Cohort
+from gditd.views import Forecast, Fusion
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Of n rows: scores for each class (n, classes), those that calibrating folds go by (n, folds, classes), and
+    probabilities (n, classes).
+    """
+
+    classes: FloatArray
+    by_fold: FloatArray
+    probabilities: FloatArray
 
 
 @dataclass(eq=False)
@@ -33,6 +46,18 @@ class FittedModel:
     explainer: Explainer
     calibrator: ClassCalibrator | None = None
     temperature: float = 1.0
+    fusion: Fusion | None = None
+    forecast: Forecast | None = None
+
+    def scored(self, values: Tensor) -> Scored:
+        """Score encoded rows (n, width) for every class."""
+        if self.fusion is None:
+            zeta = self.zeta(values)
+            mean = zeta.mean(axis=1)
+            return Scored(mean, self.by_fold(zeta), softmax(mean / self.temperature, axis=1))
+        fused = self.fusion.judge(self.cohort, values)
+        scores = (fused.scores - self._never_seen(values).numpy()).astype(np.float32)
+        return Scored(scores, scores[:, None], fused.probabilities)
 
     def zeta(self, values: Tensor) -> FloatArray:
         """Zeta of encoded rows (n, width) by every member, (n, members, classes).
@@ -41,8 +66,7 @@ class FittedModel:
         class: a network cannot learn what to make of an input that was always zero.
         """
         zeta = self.cohort.apply(values, lambda _, description: description.zeta.transpose(0, 1))
-        never_seen = values[:, self._evidence].sum(dim=1, dtype=torch.float64)
-        scored: FloatArray = (zeta - never_seen[:, None, None]).float().numpy()
+        scored: FloatArray = (zeta - self._never_seen(values).unsqueeze(2)).float().numpy()
         return scored
 
     def mean_zeta(self, values: Tensor) -> FloatArray:
@@ -56,13 +80,17 @@ class FittedModel:
         by_fold: FloatArray = np.concatenate([zeta, everyone], axis=1)[:, self.folds]
         return by_fold
 
-    def p_values(self, zeta: FloatArray) -> NDArray[np.float64]:
-        """Class-wise p-values (n, classes) from every member's zeta (n, members, classes)."""
+    def p_values(self, by_fold: FloatArray) -> NDArray[np.float64]:
+        """Class-wise p-values (n, classes) from the scores of every calibrating fold (n, folds, classes)."""
         if self.calibrator is None:
             raise ValueError(
                 'this model is not calibrated and has no p-values: fit it with calibration="cross" or "split"'
             )
-        return self.calibrator.p_values(-self.by_fold(zeta).transpose(1, 0, 2))
+        return self.calibrator.p_values(-by_fold.transpose(1, 0, 2))
+
+    def _never_seen(self, values: Tensor) -> Tensor:
+        """How much of a row no training row had, (n, 1)."""
+        return values[:, self._evidence].sum(dim=1, keepdim=True, dtype=torch.float64)
 
     @cached_property
     def _evidence(self) -> Tensor:
@@ -72,12 +100,16 @@ class FittedModel:
 
     def document(self, *, keep_examples: bool) -> dict[str, Any]:
         """Return what is plain JSON."""
-        document = {
+        document: dict[str, Any] = {
             "encoder": self.encoder.state()[0],
             "explainer": self.explainer.state(keep_examples=keep_examples)[0],
         }
         if self.calibrator is not None:
             document["calibrator"] = self.calibrator.state()[0]
+        if self.fusion is not None:
+            document["views"] = self.fusion.views.names
+        if self.forecast is not None:
+            document["forecast"] = self.forecast.document()
         return document
 
     def tensors(self, *, keep_examples: bool) -> Tensors:
@@ -88,6 +120,7 @@ class FittedModel:
             "head": self.cohort.head,
             "explainer": self.explainer.state(keep_examples=keep_examples)[1],
             "calibrator": {} if self.calibrator is None else self.calibrator.state()[1],
+            "fusion": {} if self.fusion is None else self.fusion.state(),
         }
         named: Tensors = {f"{part}.{name}": value for part, own in parts.items() for name, value in own.items()}
         return named | {"folds": self.folds, "temperature": np.array([self.temperature])}
@@ -114,10 +147,14 @@ class FittedModel:
         if "calibrator" in document:
             arrays = {name: value.numpy() for name, value in part_of(tensors, "calibrator.").items()}
             model.calibrator = ClassCalibrator.from_state(document["calibrator"], arrays)
+        if "views" in document:
+            model.fusion = Fusion.from_state(document["views"], part_of(tensors, "fusion."), n_classes)
+        if "forecast" in document:
+            model.forecast = Forecast.from_document(document["forecast"])
         return model
 
     def try_out(self) -> None:
         """Score two made-up rows, so that parts that do not fit together are found out."""
-        by_member = self.zeta(torch.zeros(2, self.encoder.width))
+        scored = self.scored(torch.zeros(2, self.encoder.width))
         if self.calibrator is not None:
-            self.p_values(by_member)
+            self.p_values(scored.by_fold)

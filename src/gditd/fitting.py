@@ -13,14 +13,19 @@ from torch import Tensor
 from gditd.calibration import ClassCalibrator, merge_rare
 from gditd.detectors.network import resolve_backbone
 from gditd.explain import Explainer
+from gditd.explain.surprise import ColumnMap
 from gditd.fitted import FittedModel
 from gditd.nn import GaussianDescriptor, GDITDLoss
-from gditd.plan import EVERYWHERE, Plan, make_plan
-from gditd.presets import Settings
+from gditd.plan import Plan, make_plan
+from gditd.presets import TREES, VIEW_NAMES, Settings
 from gditd.tables import TableEncoder, TableError
 from gditd.temperature import fit_temperature
 from gditd.training import Cohort, DescentSettings
 from gditd.training.descent import ProgressCallback
+from gditd.views import Material, learn_fusion
+from gditd.views.looks import fitting_names
+
+FEWEST_ROWS = 5  # set aside, below which the scales of views would mean nothing
 
 
 def fit_model(
@@ -34,30 +39,54 @@ def fit_model(
     rng: np.random.RandomState,
     device: torch.device,
     progress: ProgressCallback | None,
+    ood: pa.Table | None = None,
 ) -> FittedModel:
-    """Learn from a table whose rows have class numbers 0 .. n_classes - 1."""
-    plan = make_plan(codes, calibration=settings.calibration, n_members=settings.n_members, rng=rng)
+    """Learn from a table whose rows have class numbers 0 .. n_classes - 1; `ood` are rows known to be of no class."""
+    plan = make_plan(
+        codes, calibration=settings.calibration, n_members=settings.n_members, rng=rng, fused=settings.fused
+    )
     encoder, values = learn_columns(table, plan, settings, ignore)
-    cohort = Cohort.fit(
+    everyone = Cohort.fit(
         values,
         torch.as_tensor(codes),
-        plan.members,
+        [*plan.members, *plan.left_out.values()],
         backbone=resolve_backbone(settings.backbone),
         head=lambda dim: GaussianDescriptor(n_classes, dim),
         loss=GDITDLoss(beta=settings.beta),
         n_classes=n_classes,
-        settings=descent_settings(settings),
+        settings=descent_settings(settings, n_rows=len(plan.members[0].rows)),
         callback=progress,
         device=device,
     )
+    cohort = everyone.part(0, len(plan.members))
     explainer = Explainer.learn(table, values, codes, n_classes=n_classes, encoder=encoder)
-    calibrating = np.unique(plan.fold_of_row[plan.fold_of_row != EVERYWHERE])
+    calibrating = np.unique(plan.fold_of_row[plan.fold_of_row >= 0])
     if not len(calibrating):  # classes of one row each leave nothing to calibrate with: no row is ever rejected
         calibrating = np.array([plan.shared_fold])
     model = FittedModel(encoder, cohort, calibrating, explainer)
-    if settings.calibration != "none":
-        held_out = encoder.hide_lonely_categories(values, table, plan.fold_of_row, shared_fold=plan.shared_fold)
-        calibrate(model, held_out, codes, plan.fold_of_row, n_classes=n_classes, alpha=alpha)
+    if settings.calibration == "none":
+        return model
+    folds = np.where(plan.held_out, plan.shared_fold, plan.fold_of_row)
+    held_out = encoder.hide_lonely_categories(values, table, folds, shared_fold=plan.shared_fold)
+    if settings.fused and len(plan.aside) >= FEWEST_ROWS:
+        names = fitting_names(VIEW_NAMES[settings.views], width=encoder.width, n_classes=n_classes)
+        material = Material(
+            values=held_out,
+            codes=codes,
+            n_classes=n_classes,
+            taught=plan.taught,
+            learned=plan.learned,
+            compared=plan.compared,
+            aside=plan.aside,
+            owners=ColumnMap.of(encoder).owners.numpy(),
+            names=names,
+            trees=TREES[settings.views],
+            seed=int(rng.randint(2**31 - 1)),
+            ood=None if ood is None else encoder.transform(ood).values,
+        )
+        absent = {c: everyone.part(m, m + 1) for m, c in enumerate(plan.left_out, start=len(plan.members))}
+        model.fusion, model.forecast = learn_fusion(material, cohort, absent, alpha)
+    calibrate(model, held_out, codes, plan.fold_of_row, n_classes=n_classes, alpha=alpha)
     return model
 
 
@@ -70,9 +99,8 @@ def learn_columns(
     would make new rows look stranger than them.
     """
     encoder = TableEncoder(numbers=settings.numbers).fit(table, ignore=list(ignore))
-    learned_from = plan.fold_of_row != plan.shared_fold
-    if not learned_from.all():
-        own_rows = table.filter(pa.array(learned_from))
+    if plan.held_out.any():
+        own_rows = table.filter(pa.array(~plan.held_out))
         try:
             narrow = TableEncoder(numbers=settings.numbers).fit(own_rows, ignore=list(ignore))
             return narrow, narrow.transform(table).values
@@ -81,10 +109,14 @@ def learn_columns(
     return encoder, encoder.transform(table).values
 
 
-def descent_settings(settings: Settings) -> DescentSettings:
-    """Return the part of the settings that training needs."""
+def descent_settings(settings: Settings, n_rows: int) -> DescentSettings:
+    """Return the part of the settings that training needs, for members of so many rows."""
+    epochs = settings.max_epochs
+    if settings.max_steps is not None:
+        steps_per_epoch = -(-n_rows // settings.batch_size)
+        epochs = min(epochs, -(-settings.max_steps // steps_per_epoch))
     return DescentSettings(
-        max_epochs=settings.max_epochs,
+        max_epochs=epochs,
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
         validation_fraction=settings.validation_fraction,
@@ -103,10 +135,11 @@ def calibrate(
     alpha: float,
 ) -> None:
     """Learn p-values and the temperature from rows that the members scoring them did not see."""
-    rows = np.flatnonzero(fold_of_row != EVERYWHERE)
-    by_fold = model.by_fold(model.zeta(values[torch.from_numpy(rows)]))
+    rows = np.flatnonzero(fold_of_row >= 0)
+    by_fold = model.scored(values[torch.from_numpy(rows)]).by_fold
     folds, codes = np.searchsorted(model.folds, fold_of_row[rows]), codes[rows]
     unseen = by_fold[np.arange(len(rows)), folds]
     groups = merge_rare(np.bincount(codes, minlength=n_classes), alpha)
     model.calibrator = ClassCalibrator.fit(-unseen, codes, folds, groups)
-    model.temperature = fit_temperature(unseen, codes)
+    if model.fusion is None:  # a fusion has learned its probabilities already
+        model.temperature = fit_temperature(unseen, codes)

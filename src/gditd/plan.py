@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -20,6 +20,20 @@ MOST_HELD_OUT = 2_000
 EVERYWHERE = -1
 """The fold of rows that every member learns from."""
 
+ASIDE = -2
+"""The fold of rows that neither teach nor calibrate: by them the views are brought to one scale."""
+
+SHARE_ASIDE = 1 / 3  # of the rows held out
+MOST_ASIDE = 300  # of a class
+ENOUGH_TO_CALIBRATE = 40  # rows of a class, below which none is set aside if others have enough
+FEWEST_ASIDE = 20  # of all classes together, below which every class must give its share
+
+MOST_LEFT_OUT = 6  # classes, each left out of a member of its own
+FEWEST_LEFT_OUT = 10  # rows of a class that is left out: fewer would tell nothing
+FEWEST_COMPARED = 20  # known rows that they are compared with
+SHARE_COMPARED = 0.15  # of the other rows: members that never saw a class did not see these either
+MOST_LEARNED = 5_000  # rows of such a member: it must be good enough to rank the views, not more
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -27,15 +41,37 @@ class Plan:
 
     A row of fold f in 0 .. n_members - 1 is unknown to member f and calibrates its scores. A row of the shared fold,
     number n_members, is unknown to all members and calibrates their mean. Fold -1: every member learns from the row.
+    Fold -2: no member does, and it calibrates nothing.
+
+    `left_out` has for some classes one more member. Of the rows `learned` it sees those of other classes, and none of
+    the rows `compared`: known rows that the class's own are compared with.
     """
 
     members: list[Member]
     fold_of_row: NDArray[np.int64]
+    left_out: dict[int, Member] = field(default_factory=dict)
+    learned: NDArray[np.int64] = field(default_factory=lambda: np.arange(0))
+    compared: NDArray[np.int64] = field(default_factory=lambda: np.arange(0))
 
     @property
     def shared_fold(self) -> int:
         """The fold that all members stay out of."""
         return len(self.members)
+
+    @property
+    def held_out(self) -> NDArray[np.bool_]:
+        """The rows that no member learns from, (n,)."""
+        return np.isin(self.fold_of_row, (self.shared_fold, ASIDE))
+
+    @property
+    def taught(self) -> NDArray[np.int64]:
+        """The rows that every member learns from."""
+        return np.flatnonzero(self.fold_of_row == EVERYWHERE)
+
+    @property
+    def aside(self) -> NDArray[np.int64]:
+        """The rows set aside for the scales of views."""
+        return np.flatnonzero(self.fold_of_row == ASIDE)
 
 
 def make_plan(
@@ -44,11 +80,13 @@ def make_plan(
     calibration: Calibration,
     n_members: int,
     rng: np.random.RandomState,
+    fused: bool = False,
 ) -> Plan:
     """Plan a cohort of `n_members` for rows of classes `codes`.
 
     "split" keeps rows of every class out of all members, "cross" gives each member a fold of its own to stay out of,
-    "none" lets every member learn from every row.
+    "none" lets every member learn from every row. `fused`, with "split" only, sets some of the rows held out aside for
+    the scales of views, and leaves classes out to learn their weights.
     """
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=n_members)]
     if calibration == "cross" and n_members < 2:
@@ -64,7 +102,47 @@ def make_plan(
     members = [
         Member(np.flatnonzero((folds != number) & (folds != n_members)), seed) for number, seed in enumerate(seeds)
     ]
-    return Plan(members, folds)
+    if not fused:
+        return Plan(members, folds)
+    set_aside(codes, folds, n_members)
+    taught = np.flatnonzero(folds == EVERYWHERE)
+    compared = np.sort(
+        np.concatenate([taught[own[: int(SHARE_COMPARED * len(own))]] for own in shuffled_classes(codes[taught], rng)])
+    )
+    learned = sampled(np.setdiff1d(taught, compared), codes, rng)
+    left_out = {
+        c: Member(learned[codes[learned] != c], int(rng.randint(2**31 - 1)))
+        for c in classes_to_leave_out(codes[taught])
+        if np.count_nonzero(codes[compared] != c) >= FEWEST_COMPARED
+    }
+    return Plan(members, folds, left_out, learned, compared)
+
+
+def sampled(rows: NDArray[np.int64], codes: NDArray[np.int64], rng: np.random.RandomState) -> NDArray[np.int64]:
+    """About MOST_LEARNED of the rows, each class in proportion, but no class below FEWEST_LEFT_OUT rows."""
+    share = min(1.0, MOST_LEARNED / max(len(rows), 1))
+    own = [rows[places] for places in shuffled_classes(codes[rows], rng)]
+    return np.sort(np.concatenate([part[: max(int(np.ceil(share * len(part))), FEWEST_LEFT_OUT)] for part in own]))
+
+
+def set_aside(codes: NDArray[np.int64], folds: NDArray[np.int64], shared_fold: int) -> None:
+    """Move some of the rows held out, of each class the first, from calibration to the fold set aside."""
+    held_out = [np.flatnonzero((folds == shared_fold) & (codes == c)) for c in np.unique(codes)]
+    shares = [min(int(SHARE_ASIDE * len(own)), MOST_ASIDE) for own in held_out]
+    spared = [min(n, max(len(own) - ENOUGH_TO_CALIBRATE, 0)) for n, own in zip(shares, held_out, strict=True)]
+    for n, own in zip(spared if sum(spared) >= FEWEST_ASIDE else shares, held_out, strict=True):
+        folds[own[:n]] = ASIDE
+
+
+def classes_to_leave_out(codes: NDArray[np.int64]) -> list[int]:
+    """Classes from the rarest to the largest, evenly spread; two others at least must remain."""
+    counts = np.bincount(codes)
+    if np.count_nonzero(counts) < 3:
+        return []
+    candidates = np.flatnonzero(counts >= FEWEST_LEFT_OUT)
+    by_size = candidates[np.argsort(counts[candidates], kind="stable")]
+    picked = np.unique(np.linspace(0, len(by_size) - 1, min(MOST_LEFT_OUT, len(by_size))).round().astype(int))
+    return sorted(by_size[picked].tolist()) if len(by_size) else []
 
 
 def n_held_out(n_rows: int) -> int:

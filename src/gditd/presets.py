@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 from gditd.calibration import Rule
 from gditd.nn.losses import Beta
 from gditd.plan import Calibration
 from gditd.tables.numbers import Numbers
 from gditd.training.cohort import Backbone
+from gditd.views.weights import PRIOR
+
+Views = Literal["zeta", "few", "all"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +26,8 @@ class Settings:
     n_members: int = 1
     beta: Beta = "paper"
     max_epochs: int = 100
+    max_steps: int | None = None
+    """Stop after about so many steps, where the table is so large that they come before the last epoch."""
     batch_size: int = 200
     learning_rate: float = 1e-3
     validation_fraction: float = 0.0
@@ -29,13 +35,30 @@ class Settings:
     rare_per_batch: int = 0
     calibration: Calibration = "none"
     rule: Rule = "sign"
+    views: Views = "zeta"
+
+    @property
+    def fused(self) -> bool:
+        """Whether several views are fused: the weights need rows of their own, which split calibration holds out."""
+        return self.views != "zeta" and self.calibration == "split" and self.rule == "conformal"
 
 
 PRESETS = {
     "paper": Settings(),
-    "default": Settings(n_members=5, rare_per_batch=8, calibration="split", rule="conformal"),
-    "fast": Settings(max_epochs=40, rare_per_batch=8, calibration="split", rule="conformal"),
+    "default": Settings(
+        n_members=5, max_steps=3_000, rare_per_batch=8, calibration="split", rule="conformal", views="all"
+    ),
+    "fast": Settings(
+        max_epochs=40, max_steps=1_500, rare_per_batch=8, calibration="split", rule="conformal", views="few"
+    ),
 }
+
+# The views of each setting, and how many trees its forests have.
+VIEW_NAMES: Mapping[str, tuple[str, ...]] = {
+    "all": tuple(PRIOR),
+    "few": ("hidden-prototypes", "hidden-mahalanobis", "mixed-forest"),
+}
+TREES: Mapping[str, Mapping[str, int]] = {"all": {"mixed-forest": 60, "forest": 30}, "few": {"mixed-forest": 20}}
 
 
 def chosen_settings(preset: str, **chosen: Any) -> Settings:
@@ -44,12 +67,20 @@ def chosen_settings(preset: str, **chosen: Any) -> Settings:
         names = ", ".join(f'"{name}"' for name in PRESETS)
         raise ValueError(f"preset must be one of {names}, got {preset!r}")
     settings = replace(PRESETS[preset], **{name: value for name, value in chosen.items() if value is not None})
+    if chosen.get("max_epochs") is not None:
+        settings = replace(settings, max_steps=None)
     if settings.calibration not in ("split", "cross", "none"):
         raise ValueError(f'calibration must be "split", "cross" or "none", got {settings.calibration!r}')
     if settings.rule not in ("conformal", "sign"):
         raise ValueError(f'rule must be "conformal" or "sign", got {settings.rule!r}')
     if settings.rule == "conformal" and settings.calibration == "none":
         raise ValueError('rule="conformal" needs calibration="split" or "cross"')
+    if settings.views not in ("zeta", *VIEW_NAMES):
+        raise ValueError(f'views must be "zeta", "few" or "all", got {settings.views!r}')
+    if chosen.get("views") not in (None, "zeta") and not settings.fused:
+        raise ValueError(
+            f'views={settings.views!r} needs calibration="split" and rule="conformal": choose them, or views="zeta"'
+        )
     n_members: object = settings.n_members
     if not isinstance(n_members, Integral) or n_members < 1:
         raise ValueError(f"n_members must be a whole number of at least 1, got {n_members!r}")

@@ -6,7 +6,7 @@ import gditd
 from gditd.cli.group import one_line, reason
 from tests.cli.conftest import invoke
 
-COMMANDS = ["fit", "predict", "evaluate", "explain", "inspect"]
+COMMANDS = ["fit", "predict", "evaluate", "explain", "inspect", "demo"]
 
 
 def plain(text):

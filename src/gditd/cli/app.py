@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gditd import __version__
-from gditd.cli.commands import bench, evaluate, explain, fit, inspect, predict, serve, synthesize
+from gditd.cli.commands import bench, demo, evaluate, explain, fit, inspect, predict, serve, synthesize
 from gditd.cli.examples import examples
 from gditd.cli.group import Group
 
@@ -16,6 +16,7 @@ app = typer.Typer(
     cls=Group,
     help="Classify rows of imbalanced tables, and say which rows belong to no class you know.",
     epilog=examples(
+        ("see it work on simulated card disputes", "gditd demo"),
         ("learn from labelled rows", "gditd fit parts.csv --target state"),
         ("give verdicts on new rows", "gditd predict parts.gditd new.csv --out verdicts.csv"),
         ("ask why rows 1 and 5 look strange", "gditd explain parts.gditd new.csv --rows 1,5"),
@@ -30,7 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (fit, predict, evaluate, explain, inspect, serve, bench, synthesize):
+for module in (fit, predict, evaluate, explain, inspect, serve, bench, synthesize, demo):
     app.command(name=module.NAME, epilog=module.EXAMPLES)(module.command)
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from gditd.explain.surprise import ClassShapes, ColumnMap
 
-ClassScores = Callable[[Tensor], Tensor]
+ZetaOf = Callable[[Tensor], Tensor]
 """Encoded rows (n, width) -> zeta (n, classes)."""
 
 MOST_CLASSES = 8  # are tried for each row
@@ -37,34 +37,32 @@ class Attribution:
     shares: Tensor
 
 
-def attribute(
-    rows: Tensor, gaps: Tensor, *, shapes: ClassShapes, columns: ColumnMap, scores: ClassScores
-) -> Attribution:
+def attribute(rows: Tensor, gaps: Tensor, *, shapes: ClassShapes, columns: ColumnMap, zeta: ZetaOf) -> Attribution:
     """Explain encoded rows (n, width); gaps (n, columns) marks the values that are unexpectedly missing."""
     per_row = min(MOST_CLASSES, len(shapes.means)) * min(MOST_SUSPECTS, len(columns.names)) * rows.shape[1]
     at_once = max(1, _MOST_VALUES // per_row)
     parts = [
-        _attribute(some_rows, some_gaps, shapes, columns, scores)
+        _attribute(some_rows, some_gaps, shapes, columns, zeta)
         for some_rows, some_gaps in zip(torch.split(rows, at_once), torch.split(gaps, at_once), strict=True)
     ]
     return Attribution(torch.cat([part.classes for part in parts]), torch.cat([part.shares for part in parts]))
 
 
-def _attribute(rows: Tensor, gaps: Tensor, shapes: ClassShapes, columns: ColumnMap, scores: ClassScores) -> Attribution:
+def _attribute(rows: Tensor, gaps: Tensor, shapes: ClassShapes, columns: ColumnMap, zeta: ZetaOf) -> Attribution:
     classes, plausible = shapes.plausible(rows, gaps, columns, MOST_CLASSES)
     surprise = shapes.surprise(rows, gaps, columns, classes)
     suspects = surprise.topk(min(MOST_SUSPECTS, len(columns.names)), dim=2).indices
     repaired = put_right(rows, gaps, shapes.means[classes], columns, suspects)
-    zeta = scores(repaired.flatten(0, 2)).view(*suspects.shape, -1)
-    closeness = zeta.take_along_dim(classes[:, :, None, None], 3).squeeze(3)
+    found = zeta(repaired.flatten(0, 2)).view(*suspects.shape, -1)
+    closeness = found.take_along_dim(classes[:, :, None, None], 3).squeeze(3)
     reached = closeness.amax(2).masked_fill(~plausible, -torch.inf)
     chosen = reached.argmax(1, keepdim=True)
 
     own = classes.gather(1, chosen)
     suspects, closeness, surprise = (
-        found.take_along_dim(chosen.unsqueeze(2), 1).squeeze(1) for found in (suspects, closeness, surprise)
+        each.take_along_dim(chosen.unsqueeze(2), 1).squeeze(1) for each in (suspects, closeness, surprise)
     )
-    gains = (closeness - scores(rows).gather(1, own)).clamp_min(0).double()
+    gains = (closeness - zeta(rows).gather(1, own)).clamp_min(0).double()
     gains = gains / gains.sum(1, keepdim=True).clamp_min(1e-30)
     weight = torch.full(surprise.shape, LEAST_WEIGHT, dtype=torch.float64).scatter_add_(1, suspects, gains)
     parts = weight * (1 + surprise.double())

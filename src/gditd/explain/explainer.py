@@ -11,7 +11,7 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from gditd.explain.attribution import ClassScores, attribute
+from gditd.explain.attribution import ZetaOf, attribute
 from gditd.explain.examples import Examples, cell, plain
 from gditd.explain.profiles import ClassProfiles, number, numeric_columns, percent, rows_by_profile, shortened
 from gditd.explain.surprise import ClassShapes, ColumnMap
@@ -120,15 +120,18 @@ class Explainer:
         encoded: EncodedTable,
         *,
         classes: npt.NDArray[Any],
-        zeta: npt.NDArray[np.floating[Any]],
-        scores: ClassScores,
+        class_scores: npt.NDArray[np.floating[Any]],
+        zeta: ZetaOf,
         n_columns: int,
     ) -> list[Explanation]:
-        """Explain the rows of a table, given with their encoding and zeta; at most `n_columns` reasons each."""
+        """Explain the rows of a table, given with their encoding and scores; at most `n_columns` reasons each.
+
+        What single columns do is asked of the network alone: it is a hundred times as many rows to score.
+        """
         labels = classes.tolist()
         found = [
             Explanation(labels[own.argmax()], -float(own.max()), error=encoded.row_errors.get(row))
-            for row, own in enumerate(zeta)
+            for row, own in enumerate(class_scores)
         ]
         readable = [row for row, explanation in enumerate(found) if explanation.error is None]
         if not readable:
@@ -137,7 +140,7 @@ class Explainer:
         columns = ColumnMap.of(self.encoder)
         gaps = self._unexpected_gaps(table, columns.names)
         with one_thread():
-            attribution = attribute(values, gaps, shapes=self.shapes, columns=columns, scores=scores)
+            attribution = attribute(values, gaps, shapes=self.shapes, columns=columns, zeta=zeta)
             twins = None if self.examples is None else self.examples.nearest(values, columns)
         for place, row in enumerate(readable):
             c = int(attribution.classes[place])

@@ -65,10 +65,15 @@ class MLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Embed a batch."""
+        return self.layer_outputs(x)[-1]
+
+    def layer_outputs(self, x: Tensor) -> list[Tensor]:
+        """Return what each layer makes of a batch, the embedding last."""
+        outputs = []
         for layer in self.layers[:-1]:
             x = layer(x).relu_()
-        embedding: Tensor = self.layers[-1](x)
-        return embedding
+            outputs.append(x)
+        return [*outputs, self.layers[-1](x)]
 
     @torch.no_grad()
     def with_pullback(self, tensors: Mapping[str, Tensor], x: Tensor) -> tuple[Tensor, Pullback]:
@@ -114,10 +119,14 @@ class ResidualMLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Embed a batch."""
-        x = self.stem(x)
+        return self.layer_outputs(x)[-1]
+
+    def layer_outputs(self, x: Tensor) -> list[Tensor]:
+        """Return what the stem and each block make of a batch, the embedding last."""
+        outputs = [self.stem(x)]
         for block in self.blocks:
-            x = block(x)
-        return x
+            outputs.append(block(outputs[-1]))
+        return outputs
 
 
 class ResidualBlock(nn.Module):

@@ -10,8 +10,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from gditd import GDITDClassifier
-from gditd.calibration import OOD, decide, sign_rule
+from gditd.calibration import Rule
+from gditd.detectors.base import FloatArray
 from gditd.inputs import new_table
+from gditd.judging import judge
 
 OnError = Literal["raise", "ood"]
 
@@ -23,7 +25,7 @@ class Verdicts:
     verdict: list[str]
     known_class: list[str]
     p_value: NDArray[np.float64]
-    ood_score: NDArray[np.float32]
+    ood_score: FloatArray
     errors: dict[int, str]
 
     def __len__(self) -> int:
@@ -51,7 +53,7 @@ class Scorer:
     def __init__(self, model: GDITDClassifier) -> None:
         self._model = model
         self._alpha = float(model.alpha)
-        self._by_sign = model.summary()["rule"] == "sign"
+        self._rule: Rule = model.summary()["rule"]
         self._names = np.array([*map(str, model.classes_.tolist()), "OOD"], dtype=object)  # OOD is -1, the last
         self._left_out = set(model.ignore)
 
@@ -63,18 +65,12 @@ class Scorer:
         table = table.drop_columns([name for name in table.column_names if name in self._left_out])
         fitted = self._model.model_
         encoded = fitted.encoder.transform(table, on_error=on_error, rows_before=rows_before)
-        by_member = fitted.zeta(encoded.values)
-        zeta = by_member.mean(axis=1)
-        p = np.full(zeta.shape, np.nan) if fitted.calibrator is None else fitted.p_values(by_member)
-        unread = list(encoded.row_errors)
-        p[unread] = 0.0
-        winners = sign_rule(zeta) if self._by_sign else decide(p, zeta, self._alpha if alpha is None else alpha)
-        winners[unread] = OOD
+        judged = judge(fitted, encoded, rule=self._rule, alpha=self._alpha if alpha is None else alpha)
         return Verdicts(
-            verdict=self._names[winners].tolist(),
-            known_class=self._names[zeta.argmax(axis=1)].tolist(),
-            p_value=p.max(axis=1),
-            ood_score=-zeta.max(axis=1),
+            verdict=self._names[judged.winners].tolist(),
+            known_class=self._names[judged.known_class].tolist(),
+            p_value=judged.p_value,
+            ood_score=judged.ood_score,
             errors=encoded.row_errors,
         )
 

@@ -39,6 +39,20 @@ Backbone = Callable[[int], nn.Module]
 Head = Callable[[int], nn.Module]
 
 
+@dataclass(frozen=True)
+class Seen:
+    """A chunk of rows (n, features), what each layer makes of it (members, n, d), and the head's output."""
+
+    rows: Tensor
+    layers: list[Tensor]
+    description: Any
+
+    @property
+    def embedding(self) -> Tensor:
+        """The last layer's output, (members, n, d)."""
+        return self.layers[-1]
+
+
 @dataclass
 class Cohort:
     """Trained members: their architecture and their tensors stacked to (members, ...)."""
@@ -65,17 +79,21 @@ class Cohort:
         `summarise` gets embeddings (members, chunk, d) and the head's output for them, and returns a tensor whose
         first dimension is the chunk's rows.
         """
+        return self.look(x, lambda seen: summarise(seen.embedding, seen.description))
+
+    def look(self, x: Tensor, summarise: Callable[[Seen], Tensor]) -> Tensor:
+        """Do as `apply` does; `summarise` gets all that members see of a chunk."""
         self.architecture.train(False)
         with one_thread(), torch.no_grad():
             chunks = [self._summary(chunk, summarise) for chunk in torch.split(x, CHUNK_ROWS)]
         return torch.cat(chunks)
 
-    def _summary(self, x: Tensor, summarise: Callable[[Tensor, Any], Tensor]) -> Tensor:
+    def _summary(self, x: Tensor, summarise: Callable[[Seen], Tensor]) -> Tensor:
         n_rows = len(x)
         if n_rows < SMALLEST_CHUNK:
             x = torch.cat([x, x.new_zeros(SMALLEST_CHUNK - n_rows, x.shape[1])])
-        embedding = self.embed(x)
-        return summarise(embedding, self.describe(embedding)).cpu()[:n_rows]
+        layers = self.layers(x)
+        return summarise(Seen(x, layers, self.describe(layers[-1]))).cpu()[:n_rows]
 
     def part(self, first: int, end: int) -> Cohort:
         """Return members first .. end - 1 as a cohort of their own."""
@@ -94,17 +112,21 @@ class Cohort:
 
     def embed(self, x: Tensor) -> Tensor:
         """Embed a batch of rows (n, features) with every member: (members, n, d)."""
+        return self.layers(x)[-1]
+
+    def layers(self, x: Tensor) -> list[Tensor]:
+        """Run a batch of rows (n, features) through every member: the output (members, n, d) of each layer."""
         inputs = x.to(self.device).unsqueeze(0).expand(self.n_members, -1, -1)
         if self.columns is not None:
             inputs = select_columns(inputs, self.columns)
         program = self.architecture.program
         if not program.one_by_one:
-            return program(self.network, inputs)
+            return program.layers(self.network, inputs)
         members = [
-            program({name: value[m : m + 1] for name, value in self.network.items()}, inputs[m : m + 1])
+            program.layers({name: value[m : m + 1] for name, value in self.network.items()}, inputs[m : m + 1])
             for m in range(self.n_members)
         ]
-        return torch.cat(members)
+        return [torch.cat(outputs) for outputs in zip(*members, strict=True)]
 
     def describe(self, embedding: Tensor) -> object:
         """Return the head's output for embeddings (members, n, d), computed in float64.

@@ -34,6 +34,10 @@ class Program(ABC):
     def __call__(self, tensors: Tensors, x: Tensor) -> Tensor:
         """(members, batch, features) -> (members, batch, d)."""
 
+    def layers(self, tensors: Tensors, x: Tensor) -> list[Tensor]:
+        """Return the output of each layer that the network tells of, (members, batch, d) each, the embedding last."""
+        return [self(tensors, x)]
+
     def with_pullback(self, tensors: Tensors, x: Tensor) -> tuple[Tensor, Pullback]:
         """Embed, and return what turns the embedding's slope into those of the tensors that learn."""
         embedding = self(tensors, x)
@@ -63,6 +67,27 @@ class StackedProgram(Program):
         """Run all members in batched matrix products."""
         out: Tensor = functional_call(self.network, dict(tensors), (x,))
         return out
+
+    def layers(self, tensors: Tensors, x: Tensor) -> list[Tensor]:
+        """Ask the network for its layers, if it can tell."""
+        if not hasattr(self.network, "layer_outputs"):
+            return super().layers(tensors, x)
+        named = {f"network.{name}": value for name, value in tensors.items()}
+        outputs: list[Tensor] = functional_call(LayerOutputs(self.network), named, (x,))
+        return outputs
+
+
+class LayerOutputs(nn.Module):
+    """A network whose output is that of all its layers: `functional_call` runs nothing but `forward`."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        """Run the network."""
+        outputs: list[Tensor] = self.network.layer_outputs(x)  # type: ignore[operator]
+        return outputs
 
 
 class VmapProgram(Program):

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from gditd import GDITDClassifier
 from gditd.cli.console import collected_notes, out, percent, print_json
-from gditd.cli.progress import bar
+from gditd.cli.progress import Report, bar
 from gditd.cli.tasks.tables import refuse_same_file, refuse_unwritable, split_target
 from gditd.presets import PRESETS
 from gditd.report import fit_report
@@ -50,19 +50,17 @@ def fit(
     started = time.monotonic()
     table, column = split_target(read_table(train), target)
     with collected_notes() as notes, bar("learning", "epochs", quiet=quiet) as tell_progress:
-        # A plain function: scikit-learn copies an estimator's settings, and a progress bar cannot be copied.
-        def on_epoch(progress: Progress) -> None:
-            tell_progress(progress.epoch, progress.max_epochs)
-
-        model = GDITDClassifier(
+        model = learn(
+            table,
+            labels_in(column),
+            tell_progress,
             preset=preset,
             alpha=alpha,
             ignore=ignore,
             random_state=seed,
             calibration=calibration,
             keep_examples=keep_examples,
-            progress=on_epoch,
-        ).fit(table, labels_in(column))
+        )
         model.save(out)
         if report is not None:
             context = {"training table": str(train), "label column": target, "model": str(out)}
@@ -79,6 +77,16 @@ def fit(
         print_json(document)
     elif not quiet:
         show(document)
+
+
+def learn(table: pa.Table, labels: pa.Array, tell_progress: Report, **settings: Any) -> GDITDClassifier:
+    """Fit a classifier, telling after each epoch how far it is."""
+
+    # A plain function: scikit-learn copies an estimator's settings, and a progress bar cannot be copied.
+    def on_epoch(progress: Progress) -> None:
+        tell_progress(progress.epoch, progress.max_epochs)
+
+    return GDITDClassifier(**settings, progress=on_epoch).fit(table, labels)
 
 
 def default_name(train: Path) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-import pyarrow as pa
 from rich.table import Table
 
 from gditd.atomic import write_atomically
@@ -15,7 +13,7 @@ from gditd.cli.console import out as console_out
 from gditd.cli.console import percent, print_json
 from gditd.cli.progress import bar
 from gditd.cli.tasks.tables import refuse_same_file, refuse_unwritable
-from gditd.cli.tasks.writers import Writer, writer_for
+from gditd.cli.tasks.writers import write_table, writer_for
 from gditd.synthesis import synthesize
 from gditd.tables import read_table
 
@@ -43,7 +41,7 @@ def synthesize_file(
         made = synthesize(
             real, target, rows=rows, neighbours=neighbours, seed=seed, ignore=ignore, check=check, progress=report
         )
-    write_atomically(out, lambda temporary: fill(made.table, temporary, make_writer))
+    write_atomically(out, lambda temporary: write_table(made.table, temporary, make_writer))
     document = {
         "table": str(out),
         "rows_real": real.num_rows,
@@ -61,14 +59,6 @@ def synthesize_file(
         print_json(document)
     elif not quiet:
         show(document)
-
-
-def fill(table: pa.Table, path: Path, make_writer: Callable[[BinaryIO], Writer]) -> None:
-    """Write the whole table to a file."""
-    with path.open("wb") as file:
-        writer = make_writer(file)
-        writer.write(table)
-        writer.close()
 
 
 def show(document: dict[str, Any]) -> None:

@@ -144,6 +144,14 @@ def writer_for(path: Path) -> Callable[[BinaryIO], Writer]:
     raise ValueError(f"the name of {path} does not tell its format: give it one of the endings {', '.join(FORMATS)}")
 
 
+def write_table(table: pa.Table, path: Path, make_writer: Callable[[BinaryIO], Writer]) -> None:
+    """Write a whole table to a file."""
+    with path.open("wb") as file:
+        writer = make_writer(file)
+        writer.write(table)
+        writer.close()
+
+
 def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """A later table in the columns and types of the first; JSON lines may change theirs on the way."""
     new = [name for name in table.column_names if name not in schema.names]

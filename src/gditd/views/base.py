@@ -1,0 +1,49 @@
+"""The interface of a view: one way to look at a row and say how strange it is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Self
+
+from torch import Tensor
+
+from gditd.training.cohort import Seen
+from gditd.views.lesson import Lesson
+
+
+class View(ABC):
+    """A scorer on a fitted cohort. Higher = stranger; the scale is the view's own."""
+
+    unit: ClassVar[float]
+    """A small difference between two scores."""
+
+    @classmethod
+    @abstractmethod
+    def learn(cls, lesson: Lesson) -> Self:
+        """Learn what the known rows look like."""
+
+    @abstractmethod
+    def scores(self, seen: Seen) -> Tensor:
+        """How strange rows are for each class, (n, classes), or for all of them at once, (n, 1)."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Tensor]:
+        """All that was learned, by name."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, tensors: dict[str, Tensor]) -> Self:
+        """Undo `state`."""
+
+
+MOST_MEMBERS = 3  # whose layers are looked at: more make scoring slower, and the views hardly better
+
+
+def embedding(layers: list[Tensor]) -> Tensor:
+    """The embedding by some members, (members, n, d)."""
+    return layers[-1][:MOST_MEMBERS]
+
+
+def hidden_layer(layers: list[Tensor]) -> Tensor:
+    """The layer before the embedding by some members; the embedding itself where a network tells of no other."""
+    return (layers[-2] if len(layers) > 1 else layers[-1])[:MOST_MEMBERS]

@@ -1,0 +1,124 @@
+"""Learn a fusion: views on the cohort, weights from classes left out, scales from rows set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gditd.calibration import OOD, ClassCalibrator, decide, merge_rare
+from gditd.training import Cohort
+from gditd.training.runtime import one_thread
+from gditd.views.forecast import Caught, Forecast
+from gditd.views.fusion import Fusion, Scales
+from gditd.views.lesson import Lesson
+from gditd.views.looks import Looks, ViewSet
+from gditd.views.pooling import Pool
+from gditd.views.weights import Trial, auroc, learn_weights, prior_weights
+
+Codes = NDArray[np.int64]
+
+MOST_STRANGE = 800  # rows of a class left out that are looked at
+MOST_KNOWN = 1_200  # known rows that they are compared with
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Encoded rows (n, width) and their classes, with the numbers of some rows.
+
+    `taught` are the rows that the members learned from. The members that never saw a class learned from those of them
+    in `learned`, and not from those in `compared`. `aside` are rows that nobody learned from, by which the views are
+    brought to one scale. `trees` says how many trees each forest has; `ood` are rows known to be of no class.
+    """
+
+    values: Tensor
+    codes: Codes
+    n_classes: int
+    taught: Codes
+    learned: Codes
+    compared: Codes
+    aside: Codes
+    owners: Codes
+    names: Sequence[str]
+    trees: Mapping[str, int]
+    seed: int
+    ood: Tensor | None = None
+
+    def lesson(self, cohort: Cohort, *, without: int | None = None) -> Lesson:
+        """What views of a cohort learn from that knows all classes, or all but one."""
+        classes = np.array([c for c in range(self.n_classes) if c != without])
+        rows = self.taught if without is None else self.learned
+        rows = rows[self.codes[rows] != (-1 if without is None else without)]
+        codes = np.searchsorted(classes, self.codes[rows])
+        return Lesson(cohort, self.values[torch.from_numpy(rows)], codes, classes, self.owners, self.seed)
+
+    def some(self, rows: Codes, most: int) -> Codes:
+        """At most so many of some rows."""
+        return np.sort(np.random.default_rng(self.seed).permutation(rows)[:most])
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """A class left out: its views, and what they saw of known rows (with their classes) and of the class's own."""
+
+    class_number: int
+    views: ViewSet
+    known: Looks
+    codes: Codes
+    strange: Looks
+
+    @classmethod
+    def look(cls, material: Material, cohort: Cohort, class_number: int) -> LeftOut:
+        """Learn the views of a member that never saw the class."""
+        lesson = material.lesson(cohort, without=class_number)
+        trees = {name: max(1, count // 2) for name, count in material.trees.items()}
+        views = ViewSet.learn(lesson, material.names, trees)
+        known = material.some(material.compared[material.codes[material.compared] != class_number], MOST_KNOWN)
+        strange = material.some(material.taught[material.codes[material.taught] == class_number], MOST_STRANGE)
+        looks = [views.look(cohort, material.values[torch.from_numpy(rows)]) for rows in (known, strange)]
+        return cls(class_number, views, looks[0], np.searchsorted(lesson.classes, material.codes[known]), looks[1])
+
+    def trial(self) -> Trial:
+        """What the weights are learned from."""
+        scales = Scales.fit(self.views, self.known.strangeness)
+        return Trial(scales(self.known.strangeness), scales(self.strange.strangeness))
+
+    def caught(self, weights: NDArray[np.float64], alpha: float) -> Caught:
+        """How well the class is caught with weights learned from other classes."""
+        fusion = fuse(self.views, self.known, self.codes, weights)
+        known, strange = fusion.of_looks(self.known).scores, fusion.of_looks(self.strange).scores
+        groups = merge_rare(np.bincount(self.codes, minlength=known.shape[1]), alpha)
+        p = ClassCalibrator.fit(-known, self.codes, groups=groups).p_values(-strange)
+        found = auroc(-known.max(axis=1), -strange.max(axis=1))
+        return Caught(self.class_number, found, float((decide(p, strange, alpha) == OOD).mean()))
+
+
+def learn_fusion(
+    material: Material, cohort: Cohort, left_out: Mapping[int, Cohort], alpha: float
+) -> tuple[Fusion, Forecast | None]:
+    """Learn the fusion of a cohort's views, and forecast how well it will catch a class it has never seen.
+
+    `left_out` has, for some of the classes, members that never saw the class.
+    """
+    with one_thread():
+        views = ViewSet.learn(material.lesson(cohort), material.names, material.trees, material.ood)
+        looks = views.look(cohort, material.values[torch.from_numpy(material.aside)])
+        absent = [LeftOut.look(material, members, number) for number, members in left_out.items()]
+    trials = [one.trial() for one in absent]
+    start = prior_weights(views.names, len(material.taught))
+    fusion = fuse(views, looks, material.codes[material.aside], learn_weights(start, trials))
+    caught = [
+        # A class must not choose the weights that are then tried on it.
+        one.caught(learn_weights(start, [t for t in trials if t is not trial]), alpha)
+        for one, trial in zip(absent, trials, strict=True)
+    ]
+    return fusion.lightened(), Forecast.of(caught, alpha)
+
+
+def fuse(views: ViewSet, known: Looks, codes: Codes, weights: NDArray[np.float64]) -> Fusion:
+    """Put views together, with scales and pool from known rows that they did not learn from."""
+    return Fusion(views, Scales.fit(views, known.strangeness), weights, Pool.fit(known.zeta, known.votes, codes))

@@ -1,0 +1,110 @@
+"""Many views, one score: the weighted mean of how unlikely each finds a row, and which class it is most like.
+
+P-values of dependent views must not be multiplied as if they were independent. Here nothing is assumed: the fused score
+is one score like any, and gets its own p-values from rows held out for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gditd.training import Cohort
+from gditd.views.looks import Looks, ViewSet
+from gditd.views.pooling import Pool
+from gditd.views.scale import SHARES, Scale
+from gditd.views.weights import without_negligible
+
+Floats = NDArray[np.float64]
+
+# How much a class may count against a row by being unlikely. Without a limit a class would be calibrated by the few of
+# its rows that are taken for another class, and would then accept whatever is less strange than those.
+MOST_BEHIND = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """A scale for each view."""
+
+    of_view: Sequence[Scale]
+
+    @classmethod
+    def fit(cls, views: ViewSet, strangeness: Floats) -> Scales:
+        """Learn from the strangeness (n, views) of known rows."""
+        return cls([Scale.fit(own, unit) for own, unit in zip(strangeness.T, views.units, strict=True)])
+
+    def __call__(self, strangeness: Floats) -> Floats:
+        """Minus log p of every view, (n, views)."""
+        return np.column_stack([scale(own) for scale, own in zip(self.of_view, strangeness.T, strict=True)])
+
+
+@dataclass(frozen=True)
+class Fused:
+    """Scores and probabilities of n rows for each class, (n, classes) each."""
+
+    scores: Floats
+    probabilities: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Fusion:
+    """Views with their scales and weights, and the pool that names the class."""
+
+    views: ViewSet
+    scales: Scales
+    weights: Floats
+    pool: Pool
+
+    def judge(self, cohort: Cohort, values: Tensor) -> Fused:
+        """Score encoded rows (n, width)."""
+        return self.of_looks(self.views.look(cohort, values))
+
+    def of_looks(self, looks: Looks) -> Fused:
+        """Minus the strangeness for the most likely class, and less for others by how much less likely they are."""
+        log_p = self.pool.log_probabilities(looks.zeta, looks.votes)
+        strangeness = self.scales(looks.strangeness) @ self.weights
+        behind = log_p.max(axis=1, keepdims=True) - log_p
+        return Fused(-strangeness[:, None] - MOST_BEHIND * -np.expm1(-behind / MOST_BEHIND), np.exp(log_p))
+
+    def lightened(self) -> Fusion:
+        """Return the same without views that hardly count."""
+        weights = without_negligible(self.weights)
+        kept = [name for name, weight in zip(self.views.names, weights, strict=True) if weight > 0]
+        scales = [scale for scale, weight in zip(self.scales.of_view, weights, strict=True) if weight > 0]
+        return replace(self, views=self.views.only(kept), scales=Scales(scales), weights=weights[weights > 0])
+
+    def shares(self) -> dict[str, float]:
+        """How much each view counts."""
+        return dict(zip(self.views.names, self.weights.tolist(), strict=True))
+
+    # --- the model file ---
+
+    def state(self) -> dict[str, Tensor]:
+        """All that was learned, by name."""
+        numbers = {
+            "knots": np.stack([scale.knots for scale in self.scales.of_view]),
+            "steps": np.array([scale.step for scale in self.scales.of_view]),
+            "weights": self.weights,
+            "pool": np.array([self.pool.of_zeta, self.pool.of_votes]),
+        }
+        views = {f"view.{name}": value for name, value in self.views.state().items()}
+        return views | {name: torch.from_numpy(value) for name, value in numbers.items()}
+
+    @classmethod
+    def from_state(cls, names: Sequence[str], tensors: dict[str, Tensor], n_classes: int) -> Fusion:
+        """Undo `state`; ValueError where the numbers do not fit the views."""
+        own = {name.removeprefix("view."): value for name, value in tensors.items() if name.startswith("view.")}
+        knots, steps, weights, pool = (tensors[name].numpy() for name in ("knots", "steps", "weights", "pool"))
+        if knots.shape != (len(names), len(SHARES)) or steps.shape != weights.shape or len(weights) != len(names):
+            raise ValueError("the scales and weights do not fit the views")
+        return cls(
+            ViewSet.from_state(names, own, n_classes),
+            Scales([Scale(own_knots, float(step)) for own_knots, step in zip(knots, steps, strict=True)]),
+            weights,
+            Pool(float(pool[0]), float(pool[1])),
+        )

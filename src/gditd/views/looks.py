@@ -1,0 +1,130 @@
+"""All views of one cohort, and what they see of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gditd.training import Cohort
+from gditd.training.cohort import Seen
+from gditd.views.base import View
+from gditd.views.forest import Forest, MixedForest
+from gditd.views.lesson import Lesson
+from gditd.views.mahalanobis import ColumnMahalanobis, EmbeddingMahalanobis, HiddenMahalanobis
+from gditd.views.prototypes import EmbeddingPrototypes, HiddenPrototypes
+from gditd.views.zeta import Disagreement, Zeta
+
+Floats = NDArray[np.float64]
+
+VIEWS: Mapping[str, type[View]] = {
+    "zeta": Zeta,
+    "disagreement": Disagreement,
+    "hidden-prototypes": HiddenPrototypes,
+    "embedding-prototypes": EmbeddingPrototypes,
+    "hidden-mahalanobis": HiddenMahalanobis,
+    "embedding-mahalanobis": EmbeddingMahalanobis,
+    "column-mahalanobis": ColumnMahalanobis,
+}
+FORESTS: Mapping[str, type[Forest]] = {"mixed-forest": MixedForest, "forest": Forest}
+
+ABSURD = 1e30
+WIDEST = 256  # encoded columns; beyond, the distance among them costs more than all networks
+
+
+@dataclass(frozen=True)
+class Looks:
+    """What views see of n rows: strangeness (n, views), zeta and the forests' mean vote share, (n, classes) each."""
+
+    strangeness: Floats
+    zeta: Floats
+    votes: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ViewSet:
+    """Views by name; forests, which also vote, apart from the others."""
+
+    classes: Tensor  # (k,) the numbers that the head has for the classes
+    views: Mapping[str, View]
+    forests: Mapping[str, Forest]
+
+    @classmethod
+    def learn(
+        cls, lesson: Lesson, names: Sequence[str], trees: Mapping[str, int], ood: Tensor | None = None
+    ) -> ViewSet:
+        """Learn the views of these names; `trees` says how many trees a forest has."""
+        return cls(
+            torch.from_numpy(lesson.classes),
+            {name: VIEWS[name].learn(lesson) for name in names if name in VIEWS},
+            {name: FORESTS[name].learn(lesson, trees[name], ood) for name in names if name in FORESTS},
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all views, in the order of their scores."""
+        return [*self.views, *self.forests]
+
+    @property
+    def units(self) -> list[float]:
+        """The unit of every view."""
+        return [view.unit for view in self.views.values()] + [forest.unit for forest in self.forests.values()]
+
+    def only(self, names: Sequence[str]) -> ViewSet:
+        """Return some of the views."""
+        return ViewSet(
+            self.classes,
+            {name: view for name, view in self.views.items() if name in names},
+            {name: forest for name, forest in self.forests.items() if name in names},
+        )
+
+    def look(self, cohort: Cohort, values: Tensor) -> Looks:
+        """Look at encoded rows (n, width)."""
+        n_views, k = len(self.views), len(self.classes)
+        seen = cohort.look(values, self._summary).numpy()
+        votes = {name: forest.votes(values) for name, forest in self.forests.items()}
+        strangeness = [forest.strangeness(votes[name]) for name, forest in self.forests.items()]
+        shares = [forest.class_votes(votes[name]) for name, forest in self.forests.items()]
+        return Looks(
+            np.column_stack([seen[:, :n_views], *strangeness]),
+            seen[:, n_views:],
+            np.mean(shares, axis=0) if shares else np.full((len(values), k), 1 / k),
+        )
+
+    def _summary(self, seen: Seen) -> Tensor:
+        zeta = seen.description.zeta[..., self.classes].mean(0)
+        scores = [view.scores(seen).amin(1, keepdim=True).to(zeta) for view in self.views.values()]
+        # Absurd values may overflow on their way through the layers: nothing is stranger.
+        return torch.nan_to_num(torch.cat([*scores, zeta], dim=1), nan=ABSURD, posinf=ABSURD, neginf=-ABSURD)
+
+    # --- the model file ---
+
+    def state(self) -> dict[str, Tensor]:
+        """All that was learned, as "VIEW.NAME"."""
+        parts: dict[str, Any] = {**self.views, **self.forests}
+        return {f"{name}.{key}": value for name, part in parts.items() for key, value in part.state().items()}
+
+    @classmethod
+    def from_state(cls, names: Sequence[str], tensors: dict[str, Tensor], n_classes: int) -> ViewSet:
+        """Undo `state`, for a model that knows all its classes."""
+        own = {
+            name: {key.removeprefix(f"{name}."): value for key, value in tensors.items() if key.startswith(f"{name}.")}
+            for name in names
+        }
+        return cls(
+            torch.arange(n_classes),
+            {name: VIEWS[name].from_state(own[name]) for name in names if name in VIEWS},
+            {name: FORESTS[name].from_state(own[name], n_classes) for name in names if name in FORESTS},
+        )
+
+
+def fitting_names(names: Sequence[str], *, width: int, n_classes: int) -> list[str]:
+    """Those of the views that make sense for a table of this encoded width and number of classes."""
+    too_wide = {"column-mahalanobis"} if width > WIDEST else set()
+    nothing_to_vote_on = {"forest"} if n_classes < 2 else set()
+    return [name for name in names if name not in too_wide | nothing_to_vote_on]

@@ -1,0 +1,120 @@
+"""Mahalanobis distance to the class means, in a layer of the members or among the encoded columns themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from gditd.nn.descriptor import squared_distances
+from gditd.training.cohort import Seen
+from gditd.views.base import View, embedding, hidden_layer
+from gditd.views.lesson import Lesson, proportional_sample
+
+# Directions with less than this share of the largest variance are left out: on average over tables they add nothing,
+# and float32 could not keep them apart from rounding.
+SMALLEST_SPREAD = 1e-4
+
+MOST_ROWS = 20_000  # that the covariance of the columns is learned from
+SMALLEST_VARIANCE = 1e-12
+RIDGE = 1e-3  # added to the variances of encoded columns, most of which are 1
+
+
+@dataclass(frozen=True, eq=False)
+class Mahalanobis(View):
+    """Distance to each class mean under one covariance for all classes, averaged over members.
+
+    `whitening` (members, d, r) takes a layer to a space in which that is the Euclidean distance; `centers` (members,
+    k, r) are the class means there.
+    """
+
+    unit: ClassVar[float] = 0.25
+
+    whitening: Tensor
+    centers: Tensor
+
+    @classmethod
+    def learn(cls, lesson: Lesson) -> Self:
+        """Take means and covariance from the bank, member by member."""
+        bank = lesson.bank
+        members = [whiten(member.double().numpy(), bank.codes, lesson.n_classes) for member in cls.points(bank.layers)]
+        rank = max(whitening.shape[1] for whitening, _ in members)
+        return cls(
+            torch.stack([padded(whitening, rank) for whitening, _ in members]).to(lesson.cohort.device),
+            torch.stack([padded(centers, rank) for _, centers in members]).to(lesson.cohort.device),
+        )
+
+    @staticmethod
+    def points(layers: list[Tensor]) -> Tensor:
+        """The layer that the view looks at, (members, n, d)."""
+        return embedding(layers)
+
+    def scores(self, seen: Seen) -> Tensor:
+        """One score a class."""
+        white = torch.bmm(self.points(seen.layers), self.whitening)
+        return squared_distances(white, self.centers).sqrt().mean(0)
+
+    def state(self) -> dict[str, Tensor]:
+        """The matrices."""
+        return {"whitening": self.whitening, "centers": self.centers}
+
+    @classmethod
+    def from_state(cls, tensors: dict[str, Tensor]) -> Self:
+        """Undo `state`."""
+        return cls(tensors["whitening"], tensors["centers"])
+
+
+class EmbeddingMahalanobis(Mahalanobis):
+    """In the embedding."""
+
+
+class HiddenMahalanobis(Mahalanobis):
+    """In the last hidden layer, each row scaled to length 1: which units are on counts, not how much."""
+
+    @staticmethod
+    def points(layers: list[Tensor]) -> Tensor:
+        """Rows of length 1."""
+        return nn.functional.normalize(hidden_layer(layers), dim=-1)
+
+
+class ColumnMahalanobis(Mahalanobis):
+    """Among the encoded columns, without any network."""
+
+    @classmethod
+    def learn(cls, lesson: Lesson) -> Self:
+        """Take means and covariance from the rows themselves."""
+        some = proportional_sample(lesson.codes, lesson.n_classes, MOST_ROWS, np.random.default_rng(lesson.seed))
+        rows = lesson.rows[torch.from_numpy(some)].double().numpy()
+        whitening, centers = whiten(rows, lesson.codes[some], lesson.n_classes, ridge=RIDGE)
+        return cls(whitening.unsqueeze(0), centers.unsqueeze(0))
+
+    def scores(self, seen: Seen) -> Tensor:
+        """One score a class."""
+        white = seen.rows.cpu() @ self.whitening[0]
+        return squared_distances(white, self.centers[0]).sqrt()
+
+
+def whiten(
+    points: NDArray[np.float64], codes: NDArray[np.int64], n_classes: int, *, ridge: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """A whitening matrix (d, r) of the covariance within classes, and the class means (k, r) after it.
+
+    Every class has a point at least.
+    """
+    means = np.stack([points[codes == c].mean(axis=0) for c in range(n_classes)])
+    within = points - means[codes]
+    variances, axes = np.linalg.eigh(within.T @ within / len(points) + ridge * np.eye(points.shape[1]))
+    least = ridge or max(SMALLEST_SPREAD * variances.max(), SMALLEST_VARIANCE)
+    kept = variances >= least * (1 - 1e-9)
+    kept[-1] = True  # the largest, even where all points of a class are the same
+    whitening = axes[:, kept] / np.sqrt(np.maximum(variances[kept], least))
+    return torch.from_numpy(whitening).float(), torch.from_numpy(means @ whitening).float()
+
+
+def padded(matrix: Tensor, n_columns: int) -> Tensor:
+    """Add columns of zeros, which change no distance."""
+    return nn.functional.pad(matrix, (0, n_columns - matrix.shape[1]))
