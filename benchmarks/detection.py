@@ -9,9 +9,16 @@ summary has means and worst cases. Needs GDITD_DATA, or --data.
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from gditd.bench import Experiment
+from gditd.bench.runner import run_all
+from report import Results, parser_for, report
 
 # The classes that play the unknown one. Where a table has more than four they are those that the method was not
 # developed with; of shuttle and NSL-KDD the large ones and the attacks.
@@ -26,9 +33,11 @@ TABLES: dict[str, tuple[str, ...]] = {
     "wine": ("0", "1", "2"),
     "woodland": ("0", "1", "2", "6"),
 }
+OWN = ("gditd", "gditd-fast")
 PEERS = ("extra-trees", "knn", "lof", "ecod", "softmax", "mahalanobis", "deep-mcdd")
 
 RESULTS = Path("results/detection")
+CELL = ["dataset", "ood_class", "minority_class", "mdsr", "fold"]
 
 
 def experiments(tables: list[str], methods: tuple[str, ...]) -> list[Experiment]:
@@ -39,3 +48,140 @@ def experiments(tables: list[str], methods: tuple[str, ...]) -> list[Experiment]
         )
         for name in tables
     ]
+
+
+SHOWN = {
+    "ood_auroc": "OOD AUROC",
+    "ood_aupr": "OOD AUPR",
+    "tnr_at_85_tpr": "TNR at 85 % TPR",
+    "id_accuracy": "ID accuracy",
+    "minority_aupr": "minority AUPR",
+}
+
+
+def main() -> None:
+    parser = parser_for(__doc__)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where results are kept as they come")
+    parser.add_argument("--methods", default=",".join((*OWN, *PEERS)), help="with commas between them")
+    parser.add_argument("--tables", default=",".join(TABLES), help="with commas between them")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--data", help="the folder of the data sets' files; default: GDITD_DATA")
+    arguments = parser.parse_args()
+    outcome = run_all(
+        experiments(arguments.tables.split(","), tuple(arguments.methods.split(","))),
+        out=arguments.results,
+        workers=arguments.workers,
+        data=arguments.data,
+        progress=lambda progress: print(f"\r{progress.jobs_done} of {progress.jobs}", end="", file=sys.stderr),
+    )
+    for failed in outcome.failures:
+        print(failed, file=sys.stderr)
+    records = [json.loads(line) for line in (arguments.results / "results.jsonl").read_text().splitlines()]
+    report(records_of(records), as_markdown, arguments)
+
+
+def records_of(lines: list[dict[str, Any]]) -> Results:
+    """One flat record a result: where it was measured, and its figures."""
+    return [{**line["job"], **line["figures"]} for line in lines]
+
+
+def as_markdown(results: Results) -> str:
+    """Means, worst cases, every table, and how the forecast did."""
+    frame = pd.DataFrame(results)
+    parts = [
+        "# Who detects what was never labelled",
+        f"{len(frame.groupby(CELL))} cells of {frame['dataset'].nunique()} tables; all shares in %.",
+        "## Means over all cells",
+        means(frame),
+        "## Worst cells",
+        worst(frame),
+        "## OOD AUROC by table",
+        by_table(frame),
+        "## The forecast",
+        forecasts(frame[frame["method"] == OWN[0]]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def means(frame: pd.DataFrame) -> str:
+    """Methods down, metrics across; every table counts by its number of cells."""
+    found = 100 * frame.groupby("method", sort=False)[list(SHOWN)].mean()
+    speed = frame.groupby("method", sort=False)[["fit_seconds", "score_rows_per_second"]].median()
+    rows = [
+        [method, *(figure(value) for value in found.loc[method]), f"{fit:.1f}", f"{rate:,.0f}"]
+        for method, (fit, rate) in zip(found.index, speed.to_numpy(), strict=True)
+    ]
+    return markdown(["method", *SHOWN.values(), "fit, s (median)", "rows/s (median)"], rows)
+
+
+def worst(frame: pd.DataFrame) -> str:
+    """The cell in which each method's AUROC is lowest."""
+    lowest = frame.loc[frame.groupby("method", sort=False)["ood_auroc"].idxmin()]
+    return markdown(
+        ["method", "lowest OOD AUROC", "where"],
+        [
+            [
+                cell.method,
+                figure(100 * cell.ood_auroc),
+                f"{cell.dataset}, OOD class {cell.ood_class}, MDSR {cell.mdsr:g}",
+            ]
+            for cell in lowest.itertuples()
+        ],
+    )
+
+
+def by_table(frame: pd.DataFrame) -> str:
+    """Tables down, methods across, and by how much the first method is ahead of the best peer."""
+    found = 100 * frame.pivot_table(index="dataset", columns="method", values="ood_auroc", sort=False)
+    peers = [name for name in found.columns if name in PEERS]
+    ahead = found[OWN[0]] - found[peers].max(axis=1)
+    rows = [
+        [
+            table,
+            *(figure(value) for value in found.loc[table]),
+            f"{ahead[table]:+.1f} ({found.loc[table, peers].idxmax()})",
+        ]
+        for table in found.index
+    ]
+    return markdown(["table", *found.columns, f"{OWN[0]} against the best peer"], rows)
+
+
+def forecasts(own: pd.DataFrame) -> str:
+    """How the forecast at fit time compares with what then came."""
+    told = own.dropna(subset=["forecast_auroc"])
+    if told.empty:
+        return "None was made."
+    inside = told["ood_auroc"].between(told["forecast_low"], told["forecast_high"])
+    error = (told["ood_auroc"] - told["forecast_auroc"]).abs()
+    return "\n".join(
+        [
+            f"- Cells with a forecast: {len(told)} of {len(own)} (the others know too few classes).",
+            f"- Rank correlation of forecast and true AUROC: {rank_correlation(told, 'auroc'):.2f}.",
+            f"- True AUROC within the range (meant for 90 %): {inside.mean():.0%}; "
+            f"median width of the range {100 * (told['forecast_high'] - told['forecast_low']).median():.1f} points.",
+            f"- Mean absolute error of the forecast AUROC: {100 * error.mean():.1f} points.",
+            f"- Recall at alpha 0.05: forecast {told['forecast_recall'].mean():.0%}, "
+            f"true {told['ood_recall'].mean():.0%} (rank correlation {rank_correlation(told, 'recall'):.2f}).",
+            f"- False alarms over all cells: {own['false_alarm_rate'].mean():.1%}; at most 5 % of a class is promised.",
+        ]
+    )
+
+
+def rank_correlation(told: pd.DataFrame, what: str) -> float:
+    """Spearman's, between what was forecast and what came."""
+    return float(told[f"forecast_{what}"].corr(told[f"ood_{what}"], "spearman"))
+
+
+def figure(share: float) -> str:
+    """A share in %, or a dash where a method names no class."""
+    return "-" if pd.isna(share) else f"{share:.1f}"
+
+
+def markdown(headings: list[str], rows: list[list[str]]) -> str:
+    """A table."""
+    lines = [headings, ["---", *["---:"] * (len(headings) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    main()

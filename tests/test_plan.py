@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gditd.plan import MOST_HELD_OUT, SHARE_HELD_OUT, make_plan
+from gditd.plan import ASIDE, MOST_HELD_OUT, SHARE_HELD_OUT, make_plan
 
 TABLES = {
     "imbalanced": (1, 2, 3, 4, 7, 50, 201),
@@ -103,3 +103,51 @@ def test_which_rows_calibrate_is_random(calibration):
 def test_one_member_cannot_cross():
     with pytest.raises(ValueError, match="n_members of at least 2"):
         plan_for((5, 5), "cross", n_members=1)
+
+
+# --- for fused views ------------------------------------------------------------------------------------------
+
+
+def fused_plan(counts, seed=0):
+    rng = np.random.RandomState(seed)
+    codes = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+    return codes, make_plan(codes, calibration="split", n_members=3, rng=rng, fused=True)
+
+
+def test_rows_set_aside_teach_nobody_and_calibrate_nothing():
+    _, plan = fused_plan((30, 400, 900))
+    assert len(plan.aside) >= 20
+    assert (plan.fold_of_row[plan.aside] == ASIDE).all()
+    for member in [*plan.members, *plan.left_out.values()]:
+        assert not np.isin(plan.aside, member.rows).any()
+        assert not np.isin(np.flatnonzero(plan.fold_of_row == plan.shared_fold), member.rows).any()
+
+
+@pytest.mark.parametrize("counts", [(60, 60), (20, 40, 150), (80,)])
+def test_small_classes_keep_all_rows_that_calibrate_them(counts):
+    codes, plan = fused_plan(counts)
+    calibrating = np.bincount(codes[plan.fold_of_row == plan.shared_fold])
+    assert calibrating.tolist() == [int(np.ceil(SHARE_HELD_OUT * count)) for count in counts]
+    assert len(plan.aside) > 0
+
+
+def test_a_member_that_leaves_a_class_out_never_sees_it_nor_the_rows_it_is_compared_with():
+    codes, plan = fused_plan((40, 200, 300, 5_000, 9_000))
+    assert sorted(plan.left_out) == [0, 1, 2, 3, 4]
+    for c, member in plan.left_out.items():
+        assert set(codes[member.rows]) == {0, 1, 2, 3, 4} - {c}
+        assert not np.isin(plan.compared, member.rows).any()
+        assert len(member.rows) < 6_000
+    assert np.isin(plan.compared, plan.members[0].rows).all()
+
+
+def test_of_many_classes_some_are_left_out_the_rarest_and_the_largest_among_them():
+    counts = tuple(range(40, 400, 20))
+    _, plan = fused_plan(counts)
+    assert len(plan.left_out) == 6
+    assert {0, len(counts) - 1} <= set(plan.left_out)
+
+
+@pytest.mark.parametrize("counts", [(500,), (500, 500), (5, 6, 7), (1, 1, 1)])
+def test_none_is_left_out_where_nothing_could_be_compared(counts):
+    assert not fused_plan(counts)[1].left_out

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning
 ALPHA = 0.1
 SIZES = np.array([20, 40, 150])
 NEW_ROWS = 60  # of each class and data set
-SPLIT = {"calibration": "split", "max_epochs": 15, "batch_size": 50}
+SPLIT = {"calibration": "split", "views": "zeta", "max_epochs": 15, "batch_size": 50}
+FUSED = SPLIT | {"views": "all"}
 CROSS = {"calibration": "cross", "n_members": 5, "max_epochs": 15, "batch_size": 50}
 
 
@@ -118,6 +119,13 @@ def test_cross_stays_within_alpha_of_every_class(cross_alarms):
     assert (rate <= ALPHA + 3 * error).all(), (rate, error)
     assert (rate >= ALPHA / 10).all(), rate
     assert (cross_alarms["verdict"] <= cross_alarms["own class"]).all()
+
+
+def test_fused_views_keep_the_promise():
+    """The scales and weights of views must not have seen the rows that calibrate: 6, 12 and 45, as without them."""
+    rate, error = mean_and_error(by_group(false_alarms(40, FUSED)["own class"]))
+    expected = np.array([level(18), level(45)])
+    assert (np.abs(rate - expected) <= 4 * error).all(), (rate, error)
 
 
 @pytest.mark.parametrize("ways", ["split_alarms", "cross_alarms"])

@@ -25,8 +25,9 @@ ASIDE = -2
 
 SHARE_ASIDE = 1 / 3  # of the rows held out
 MOST_ASIDE = 300  # of a class
-ENOUGH_TO_CALIBRATE = 40  # rows of a class, below which none is set aside if others have enough
-FEWEST_ASIDE = 20  # of all classes together, below which every class must give its share
+ENOUGH_TO_CALIBRATE = 40  # rows of a class, of which none is set aside
+FEWEST_ASIDE = 20  # of all classes together, below which the rows that teach must help out
+SHARE_OF_TAUGHT = 0.15
 
 MOST_LEFT_OUT = 6  # classes, each left out of a member of its own
 FEWEST_LEFT_OUT = 10  # rows of a class that is left out: fewer would tell nothing
@@ -99,12 +100,13 @@ def make_plan(
         elif calibration == "cross" and len(own) > 1:  # a class of one row stays in training everywhere
             folds[own] = (start + np.arange(len(own))) % n_members
             start += len(own)  # go on where the last class ended, so that small classes do not pile up in one fold
+    if fused:
+        set_aside(codes, folds, n_members)
     members = [
-        Member(np.flatnonzero((folds != number) & (folds != n_members)), seed) for number, seed in enumerate(seeds)
+        Member(np.flatnonzero(~np.isin(folds, (number, n_members, ASIDE))), seed) for number, seed in enumerate(seeds)
     ]
     if not fused:
         return Plan(members, folds)
-    set_aside(codes, folds, n_members)
     taught = np.flatnonzero(folds == EVERYWHERE)
     compared = np.sort(
         np.concatenate([taught[own[: int(SHARE_COMPARED * len(own))]] for own in shuffled_classes(codes[taught], rng)])
@@ -126,12 +128,15 @@ def sampled(rows: NDArray[np.int64], codes: NDArray[np.int64], rng: np.random.Ra
 
 
 def set_aside(codes: NDArray[np.int64], folds: NDArray[np.int64], shared_fold: int) -> None:
-    """Move some of the rows held out, of each class the first, from calibration to the fold set aside."""
+    """Move rows to the fold set aside: of those held out, as many as calibration can spare, or else of those taught."""
     held_out = [np.flatnonzero((folds == shared_fold) & (codes == c)) for c in np.unique(codes)]
-    shares = [min(int(SHARE_ASIDE * len(own)), MOST_ASIDE) for own in held_out]
-    spared = [min(n, max(len(own) - ENOUGH_TO_CALIBRATE, 0)) for n, own in zip(shares, held_out, strict=True)]
-    for n, own in zip(spared if sum(spared) >= FEWEST_ASIDE else shares, held_out, strict=True):
-        folds[own[:n]] = ASIDE
+    spared = [
+        own[: min(int(SHARE_ASIDE * len(own)), MOST_ASIDE, max(len(own) - ENOUGH_TO_CALIBRATE, 0))] for own in held_out
+    ]
+    if sum(map(len, spared)) < FEWEST_ASIDE:
+        taught = [np.flatnonzero((folds == EVERYWHERE) & (codes == c)) for c in np.unique(codes)]
+        spared = [own[: int(SHARE_OF_TAUGHT * len(own))] for own in taught]
+    folds[np.concatenate(spared)] = ASIDE
 
 
 def classes_to_leave_out(codes: NDArray[np.int64]) -> list[int]:

@@ -56,9 +56,9 @@ PRESETS = {
 # The views of each setting, and how many trees its forests have.
 VIEW_NAMES: Mapping[str, tuple[str, ...]] = {
     "all": tuple(PRIOR),
-    "few": ("hidden-prototypes", "hidden-mahalanobis", "mixed-forest"),
+    "few": ("zeta", "embedding-mahalanobis", "mixed-forest"),
 }
-TREES: Mapping[str, Mapping[str, int]] = {"all": {"mixed-forest": 60, "forest": 30}, "few": {"mixed-forest": 20}}
+TREES: Mapping[str, Mapping[str, int]] = {"all": {"mixed-forest": 60, "forest": 30}, "few": {"mixed-forest": 24}}
 
 
 def chosen_settings(preset: str, **chosen: Any) -> Settings:

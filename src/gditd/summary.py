@@ -23,6 +23,8 @@ def summarise(model: GDITDClassifier) -> dict[str, Any]:
         "proven": proven(rule, method, model.alpha),
         "members": model.model_.cohort.n_members,
         "temperature": float(model.model_.temperature),
+        "views": {"zeta": 1.0} if model.model_.fusion is None else model.model_.fusion.shares(),
+        "forecast": described_forecast(model),
         "classes": [described_class(row, in_force=rule == "conformal") for row in model.promises().to_dict("records")],
         "columns": model.model_.encoder.schema_.describe(),
         "ignored": list(model.ignore),
@@ -42,6 +44,38 @@ def proven(rule: str, method: str, alpha: float) -> str:
         "Proven (cross calibration): of each class, or classes calibrated together, at most its promise, about twice "
         "alpha, more where rows are few, is called OOD, if new rows come as training rows did; alpha itself "
         f"({alpha:g}) is not proven."
+    )
+
+
+def described_forecast(model: GDITDClassifier) -> dict[str, Any] | None:
+    """What to expect of a class never seen; None where too few classes could be left out to tell."""
+    forecast = model.model_.forecast
+    if forecast is None:
+        return None
+    return {
+        "auroc": forecast.auroc,
+        "low": forecast.low,
+        "high": forecast.high,
+        "recall": forecast.recall,
+        "alpha": forecast.alpha,
+        "left_out": [
+            {"class": plain_label(model.classes_[caught.class_number]), "auroc": caught.auroc, "recall": caught.recall}
+            for caught in forecast.left_out
+        ],
+    }
+
+
+def forecast_words(forecast: dict[str, Any] | None) -> str:
+    """The forecast in one sentence."""
+    if forecast is None:
+        return (
+            "No forecast of how well a class never seen would be caught: it takes three classes of a few dozen rows, "
+            "to leave out one at a time."
+        )
+    return (
+        f"Forecast, from {len(forecast['left_out'])} known classes left out in turn: a class never seen would be "
+        f"caught with AUROC about {forecast['auroc']:.1%} (range {forecast['low']:.1%} to {forecast['high']:.1%}), and "
+        f"about {forecast['recall']:.0%} of its rows would be called OOD at alpha {forecast['alpha']:g}."
     )
 
 

@@ -11,6 +11,7 @@ from scipy.special import log_softmax
 
 from gditd import metrics
 from gditd.bench.peers import ClassifyingPeer, Peer
+from gditd.classifier import GDITDClassifier
 from gditd.detectors.base import FloatArray
 from gditd.detectors.network import NetworkDetector
 
@@ -39,6 +40,23 @@ def measure(method: Peer, rows: Any, codes: NDArray[np.int64], *, minority: int)
         "ood_auroc": metrics.ood_auroc(is_ood, scores),
         "ood_aupr": metrics.ood_aupr(is_ood, scores),
         "score_rows_per_second": len(codes) / seconds,
+        **promise_figures(method, rows, is_ood),
+    }
+
+
+def promise_figures(method: Peer, rows: Any, is_ood: NDArray[np.bool_]) -> Figures:
+    """What the package's own classifier makes of its promise and its forecast; nothing for other methods.
+
+    They stand beside the metrics in a run's results, not in its tables.
+    """
+    if not isinstance(method, GDITDClassifier):
+        return {}
+    flagged = (method.verdict(rows)["verdict"] == "OOD").to_numpy()
+    forecast = method.summary()["forecast"] or {}
+    return {
+        "ood_recall": float(flagged[is_ood].mean()),
+        "false_alarm_rate": float(flagged[~is_ood].mean()),
+        **{f"forecast_{name}": forecast.get(name) for name in ("auroc", "low", "high", "recall")},
     }
 
 

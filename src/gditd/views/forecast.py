@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 COVERAGE = 0.9  # of the range, if unseen classes are like the known ones
 FEWEST_CLASSES = 2
+NEARLY_ALL = 0.998  # an AUROC beyond which classes differ by chance only
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,14 @@ class Forecast:
         """
         if len(left_out) < FEWEST_CLASSES:
             return None
-        found = logit(np.clip([caught.auroc for caught in left_out], 0.002, 0.998))
+        found = logit(np.clip([caught.auroc for caught in left_out], 1 - NEARLY_ALL, NEARLY_ALL))
         n = len(found)
         margin = student.ppf((1 + COVERAGE) / 2, n - 1) * found.std(ddof=1) * np.sqrt(1 + 1 / n)
+        high = float(expit(found.mean() + margin))
         return cls(
             auroc=float(np.mean([caught.auroc for caught in left_out])),
             low=float(expit(found.mean() - margin)),
-            high=float(expit(found.mean() + margin)),
+            high=1.0 if high >= NEARLY_ALL - 1e-9 else high,
             recall=float(np.mean([caught.recall for caught in left_out])),
             alpha=alpha,
             left_out=tuple(left_out),

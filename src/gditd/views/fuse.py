@@ -104,19 +104,33 @@ def learn_fusion(
 
     `left_out` has, for some of the classes, members that never saw the class.
     """
+    aside = material.values[torch.from_numpy(material.aside)]
     with one_thread():
-        views = ViewSet.learn(material.lesson(cohort), material.names, material.trees, material.ood)
-        looks = views.look(cohort, material.values[torch.from_numpy(material.aside)])
+        views = ViewSet.learn(material.lesson(cohort), material.names, material.trees)
         absent = [LeftOut.look(material, members, number) for number, members in left_out.items()]
-    trials = [one.trial() for one in absent]
+        trials = [one.trial() for one in absent]
+        true_trials = []
+        if material.ood is not None:
+            # What is really OOD counts as much as all that plays it. The trial comes before the forest learns of it.
+            true_trials = [known_unknowns(views, cohort, aside, material.ood)] * max(1, len(trials))
+            views = views.with_ood(material.lesson(cohort), material.trees, material.ood)
+        looks = views.look(cohort, aside)
     start = prior_weights(views.names, len(material.taught))
-    fusion = fuse(views, looks, material.codes[material.aside], learn_weights(start, trials))
+    weights = learn_weights(start, [*trials, *true_trials])
+    fusion = fuse(views, looks, material.codes[material.aside], weights)
     caught = [
         # A class must not choose the weights that are then tried on it.
         one.caught(learn_weights(start, [t for t in trials if t is not trial]), alpha)
         for one, trial in zip(absent, trials, strict=True)
     ]
     return fusion.lightened(), Forecast.of(caught, alpha)
+
+
+def known_unknowns(views: ViewSet, cohort: Cohort, aside: Tensor, ood: Tensor) -> Trial:
+    """What the views see of rows known to be of no class, beside known rows."""
+    known, strange = (views.look(cohort, rows).strangeness for rows in (aside, ood))
+    scales = Scales.fit(views, known)
+    return Trial(scales(known), scales(strange))
 
 
 def fuse(views: ViewSet, known: Looks, codes: Codes, weights: NDArray[np.float64]) -> Fusion:

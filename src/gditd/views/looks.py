@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,15 +55,21 @@ class ViewSet:
     forests: Mapping[str, Forest]
 
     @classmethod
-    def learn(
-        cls, lesson: Lesson, names: Sequence[str], trees: Mapping[str, int], ood: Tensor | None = None
-    ) -> ViewSet:
+    def learn(cls, lesson: Lesson, names: Sequence[str], trees: Mapping[str, int]) -> ViewSet:
         """Learn the views of these names; `trees` says how many trees a forest has."""
         return cls(
             torch.from_numpy(lesson.classes),
             {name: VIEWS[name].learn(lesson) for name in names if name in VIEWS},
-            {name: FORESTS[name].learn(lesson, trees[name], ood) for name in names if name in FORESTS},
+            {name: FORESTS[name].learn(lesson, trees[name]) for name in names if name in FORESTS},
         )
+
+    def with_ood(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor) -> ViewSet:
+        """Return the views with forests that learned of rows known to be of no class, where they can."""
+        forests = {
+            name: FORESTS[name].learn(lesson, trees[name], ood) if forest.with_mixed else forest
+            for name, forest in self.forests.items()
+        }
+        return replace(self, forests=forests)
 
     @property
     def names(self) -> list[str]:

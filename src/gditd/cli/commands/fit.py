@@ -20,6 +20,7 @@ EXAMPLES = examples(
     ),
     ("fewer false alarms", "gditd fit parts.csv --target state --alpha 0.01"),
     ("every rare row trains, for a weaker promise", "gditd fit parts.csv --target state --calibration cross"),
+    ("with cases that belong to no class", "gditd fit parts.csv --target state --ood unknown.csv"),
     ("with a page on what it learned", "gditd fit parts.csv --target state --report parts.html"),
     ("for scripts", "gditd fit parts.csv --target state --json > fit.json"),
 )
@@ -95,6 +96,15 @@ def command(
             "--keep-examples", help="Keep some training rows in the model, for explain to show the most similar one."
         ),
     ] = False,
+    ood: Annotated[
+        Path | None,
+        typer.Option(
+            "--ood",
+            metavar="TABLE",
+            help="A few rows known to be of no class, with TRAIN's columns: rows like them are caught better.",
+            show_default=False,
+        ),
+    ] = None,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -117,6 +127,7 @@ def command(
         seed=seed,
         calibration=None if calibration is None else calibration.value,
         keep_examples=keep_examples,
+        ood=ood,
         report=report,
         json=json,
         quiet=quiet,

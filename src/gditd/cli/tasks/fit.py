@@ -17,6 +17,7 @@ from gditd.cli.tasks.tables import refuse_same_file, refuse_unwritable, split_ta
 from gditd.presets import PRESETS
 from gditd.report import fit_report
 from gditd.report.write import refuse_unfit_path
+from gditd.summary import forecast_words
 from gditd.tables import read_table
 from gditd.tables.columns import as_text
 from gditd.training import Progress
@@ -33,6 +34,7 @@ def fit(
     seed: int,
     calibration: Literal["cross", "split"] | None,
     keep_examples: bool,
+    ood: Path | None,
     report: Path | None,
     json: bool,
     quiet: bool,
@@ -49,11 +51,13 @@ def fit(
         raise ValueError(f"--calibration cross needs several members, preset {preset} has one: use --calibration split")
     started = time.monotonic()
     table, column = split_target(read_table(train), target)
+    unknown = None if ood is None else without_column(read_table(ood), target)
     with collected_notes() as notes, bar("learning", "epochs", quiet=quiet) as tell_progress:
         model = learn(
             table,
             labels_in(column),
             tell_progress,
+            unknown,
             preset=preset,
             alpha=alpha,
             ignore=ignore,
@@ -79,14 +83,21 @@ def fit(
         show(document)
 
 
-def learn(table: pa.Table, labels: pa.Array, tell_progress: Report, **settings: Any) -> GDITDClassifier:
-    """Fit a classifier, telling after each epoch how far it is."""
+def learn(
+    table: pa.Table, labels: pa.Array, tell_progress: Report, ood: pa.Table | None = None, **settings: Any
+) -> GDITDClassifier:
+    """Fit a classifier, telling after each epoch how far it is; `ood` are rows known to be of no class."""
 
     # A plain function: scikit-learn copies an estimator's settings, and a progress bar cannot be copied.
     def on_epoch(progress: Progress) -> None:
         tell_progress(progress.epoch, progress.max_epochs)
 
-    return GDITDClassifier(**settings, progress=on_epoch).fit(table, labels)
+    return GDITDClassifier(**settings, progress=on_epoch).fit(table, labels, ood=ood)
+
+
+def without_column(table: pa.Table, name: str) -> pa.Table:
+    """The table without a column that it may have."""
+    return table.drop_columns([name]) if name in table.column_names else table
 
 
 def default_name(train: Path) -> str:
@@ -112,6 +123,8 @@ def show(document: dict[str, Any]) -> None:
     )
     console.print(promise_table(document["classes"]))
     console.print(document["proven"])
+    if document["rule"] == "conformal":
+        console.print(forecast_words(document["forecast"]))
     for note in document["notes"]:
         console.print(f"note: {note}")
     model = document["model"]

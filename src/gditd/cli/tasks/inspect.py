@@ -10,6 +10,7 @@ from rich.table import Table
 from gditd.cli.console import out, percent, print_json
 from gditd.cli.tasks.fit import members, promise_table
 from gditd.cli.tasks.models import load_classifier
+from gditd.summary import forecast_words
 
 
 def inspect(path: Path, *, json: bool) -> None:
@@ -31,10 +32,31 @@ def show(document: dict[str, Any]) -> None:
     )
     console.print(promise_table(document["classes"]))
     console.print(document["proven"])
+    if document["rule"] == "conformal":
+        console.print(forecast_words(document["forecast"]))
+    if document["forecast"] is not None:
+        console.print(left_out_table(document["forecast"]["left_out"]))
+    console.print(f"Judged by: {views_words(document['views'])}")
     console.print()
     console.print(column_table(document["columns"]))
     if document["ignored"]:
         console.print(f"Left out: {', '.join(document['ignored'])}")
+
+
+def left_out_table(classes: list[dict[str, Any]]) -> Table:
+    """How well each known class was caught while it was left out."""
+    table = Table()
+    for heading in ("class left out", "AUROC", "called OOD"):
+        table.add_column(heading, justify="left" if heading == "class left out" else "right")
+    for caught in classes:
+        table.add_row(str(caught["class"]), percent(caught["auroc"]), percent(caught["recall"]))
+    return table
+
+
+def views_words(views: dict[str, float]) -> str:
+    """The views, the weightiest first."""
+    ordered = sorted(views.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {percent(share)}" for name, share in ordered)
 
 
 def column_table(columns: list[dict[str, Any]]) -> Table:

@@ -10,6 +10,7 @@ from gditd.report.outcomes import outcomes
 from gditd.report.page import note, paragraph
 from gditd.report.tables import Cell, Figure, Text, table
 from gditd.report.words import columns_text, listed, name, percent, rows_text
+from gditd.summary import forecast_words
 
 WEAK = 0.1  # accuracy below the mean over classes by so much is worth a word
 
@@ -33,6 +34,9 @@ def overview(material: Material, *, drifted: list[str]) -> Part:
         are = "is" if len(drifted) == 1 else "are"
         sentences.append(f"{columns_text(len(drifted))} {are} not as in training: {listed(drifted)}.")
     body = paragraph(" ".join(sentences))
+    summary = material.model.summary()
+    if summary["rule"] == "conformal":
+        body += paragraph(forecast_words(summary["forecast"]))
     if material.source != "new":
         body += note(SOURCES[material.source])
     return Part("result", "The result in short", body + figure_table(material.figures))

@@ -1,0 +1,145 @@
+"""A model that judges by many views: what it catches, what it forecasts, and that it comes back from its file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gditd
+from gditd import GDITDClassifier, metrics
+from gditd.model_file import ModelFileError
+from tests.raw_tables import small_backbone
+
+pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
+
+N_CLASSES = 5
+
+
+def blobs(rng, classes, each):
+    """Classes of ten columns, in each of which two classes look alike."""
+    centers = 2.5 * np.random.default_rng(1).normal(size=(N_CLASSES + 1, 10))
+    y = np.repeat(classes, each)
+    return centers[y] + rng.normal(size=(len(y), 10)), y
+
+
+@pytest.fixture(scope="module")
+def case():
+    rng = np.random.default_rng(0)
+    known, unseen = blobs(rng, np.arange(N_CLASSES), 150), blobs(rng, [N_CLASSES], 300)
+    new = blobs(rng, np.arange(N_CLASSES), 100)
+    model = GDITDClassifier(backbone=small_backbone, max_epochs=20, random_state=0).fit(*known)
+    return model, known, new, unseen[0]
+
+
+def test_a_class_never_seen_is_caught_and_known_rows_are_not(case):
+    model, _, (new, y), unseen = case
+    scores = np.concatenate([model.ood_score(new), model.ood_score(unseen)])
+    assert metrics.ood_auroc(np.repeat([False, True], [len(new), len(unseen)]), scores) > 0.97
+    assert (model.predict(new) == y).mean() > 0.97
+    assert (model.verdict(new)["verdict"] == "OOD").mean() < 0.1
+    assert (model.verdict(unseen)["verdict"] == "OOD").mean() > 0.5
+
+
+def test_the_forecast_says_about_what_comes(case):
+    model, _, (new, _), unseen = case
+    forecast = model.summary()["forecast"]
+    assert [caught["class"] for caught in forecast["left_out"]] == list(range(N_CLASSES))
+    is_ood = np.repeat([False, True], [len(new), len(unseen)])
+    truth = metrics.ood_auroc(is_ood, np.concatenate([model.ood_score(new), model.ood_score(unseen)]))
+    assert forecast["low"] <= truth <= forecast["high"]
+    assert forecast["low"] <= forecast["auroc"] <= forecast["high"]
+
+
+def test_views_and_weights(case):
+    views = case[0].summary()["views"]
+    assert sum(views.values()) == pytest.approx(1)
+    assert {"mixed-forest", "hidden-prototypes"} <= set(views)
+
+
+def test_probabilities_agree_with_the_prediction(case):
+    model, _, (new, y), _ = case
+    probabilities = model.predict_proba(new)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(new))
+    assert -np.log(probabilities[np.arange(len(y)), y]).mean() < 0.2
+
+
+def test_it_comes_back_from_its_file(case, tmp_path):
+    model, _, (new, _), unseen = case
+    model.save(tmp_path / "model.gditd")
+    again = gditd.load(tmp_path / "model.gditd", backbone=small_backbone)
+    for rows in (new, unseen):
+        np.testing.assert_array_equal(again.ood_score(rows), model.ood_score(rows))
+        np.testing.assert_array_equal(again.p_values(rows), model.p_values(rows))
+    assert again.summary() == model.summary()
+
+
+def test_scores_do_not_depend_on_company(case):
+    model, _, (new, _), _ = case
+    alone = np.concatenate([model.ood_score(new[row : row + 1]) for row in range(20)])
+    np.testing.assert_allclose(alone, model.ood_score(new)[:20], rtol=1e-4)
+
+
+@pytest.mark.parametrize("preset", ["default", "fast"])
+def test_absurd_values_are_the_strangest(case, preset):
+    _, known, (new, _), _ = case
+    model = GDITDClassifier(preset=preset, backbone=small_backbone, max_epochs=20, random_state=0).fit(*known)
+    absurd = new[:12].copy()
+    absurd[np.arange(12), np.arange(12) % 10] = np.resize([1e3, -1e6, 1e30, -1e300], 12)
+    assert model.ood_score(absurd).min() > model.ood_score(new).max()
+    assert (model.verdict(absurd)["verdict"] == "OOD").all()
+
+
+@pytest.mark.parametrize("n_classes", [1, 2])
+def test_with_too_few_classes_to_leave_out_the_prior_weights_serve(n_classes):
+    rng = np.random.default_rng(0)
+    rows, y = blobs(rng, np.arange(n_classes), 150)
+    model = GDITDClassifier(backbone=small_backbone, max_epochs=20, random_state=0).fit(rows, y)
+    assert model.summary()["forecast"] is None
+    far, _ = blobs(rng, [N_CLASSES], 100)
+    assert np.median(model.ood_score(far)) > np.quantile(model.ood_score(rows), 0.95)
+
+
+def test_rows_known_to_be_of_no_class_sharpen_the_eye_for_their_like():
+    """The unseen class differs from a known one in a product of two columns only."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 200)
+    rows = rng.normal(size=(600, 8))
+    rows[:, 0] += 4.0 * y
+    rows[:, 3] = np.sign(rows[:, 2]) * np.abs(rows[:, 3])
+    odd = rng.normal(size=(330, 8))
+    odd[:, 0] += 4.0 * rng.integers(3, size=330)
+    odd[:, 3] = -np.sign(odd[:, 2]) * np.abs(odd[:, 3])
+    is_ood = np.repeat([False, True], [600, 300])
+
+    def caught(**ood):
+        model = GDITDClassifier(backbone=small_backbone, max_epochs=20, random_state=0).fit(rows[::2], y[::2], **ood)
+        return metrics.ood_auroc(is_ood[300:], model.ood_score(np.concatenate([rows[1::2], odd[30:]])))
+
+    assert caught(ood=odd[:30]) > caught() + 0.02
+
+
+def test_ood_rows_need_views_that_can_use_them():
+    rows, y = blobs(np.random.default_rng(0), np.arange(3), 40)
+    for settings in ({"preset": "paper"}, {"calibration": "cross"}, {"views": "zeta"}):
+        with pytest.raises(ValueError, match="ood needs views"):
+            GDITDClassifier(**settings).fit(rows, y, ood=rows[:3])
+
+
+def test_views_need_split_calibration():
+    rows, y = blobs(np.random.default_rng(0), np.arange(3), 40)
+    with pytest.raises(ValueError, match="views='all' needs calibration"):
+        GDITDClassifier(views="all", calibration="cross").fit(rows, y)
+    with pytest.raises(ValueError, match='views must be "zeta", "few" or "all"'):
+        GDITDClassifier(views="most").fit(rows, y)
+
+
+def test_a_file_whose_weights_do_not_fit_its_views_is_refused(case, tmp_path, monkeypatch):
+    model = case[0]
+    tensors = model._tensors()
+    tensors["fusion.weights"] = tensors["fusion.weights"][:-1]
+    monkeypatch.setattr(type(model), "_tensors", lambda self: tensors)
+    model.save(tmp_path / "model.gditd")
+    monkeypatch.undo()
+    with pytest.raises(ModelFileError):
+        gditd.load(tmp_path / "model.gditd", backbone=small_backbone)

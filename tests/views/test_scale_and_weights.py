@@ -1,0 +1,71 @@
+"""One scale for all views, and weights that follow the views which catch what was left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gditd.views.scale import LARGE, Scale
+from gditd.views.weights import Trial, auroc, learn_weights, prior_weights, without_negligible
+
+
+def test_the_scale_is_minus_log_p_of_known_rows():
+    rng = np.random.default_rng(0)
+    known = rng.exponential(3.0, 20_000)
+    scale = Scale.fit(known, unit=1e-6)
+    for share in (0.5, 0.2, 0.1, 0.01, 1e-3):
+        assert scale(np.array([-3.0 * np.log(share)]))[0] == pytest.approx(-np.log(share), rel=0.05)
+
+
+def test_the_scale_rises_without_end_but_slowly_where_nothing_was_seen():
+    scale = Scale.fit(np.random.default_rng(0).normal(size=500), unit=1e-6)
+    scaled = scale(np.array([-5.0, 0.0, 1.0, 3.0, 10.0, 100.0, 1e6]))
+    assert scaled[0] == 0
+    assert (np.diff(scaled) > 0).all()
+    assert scaled[4] > LARGE
+    assert scaled[6] < 1e4
+
+
+def test_where_all_known_rows_score_the_same_the_unit_tells_how_much_more_means():
+    scale = Scale.fit(np.zeros(30), unit=0.1)
+    np.testing.assert_allclose(scale(np.array([0.0, 0.1, 0.4])), [0.0, -np.log(0.1) + 1, -np.log(0.1) + 4])
+
+
+def test_a_score_that_many_known_rows_share_is_not_strange():
+    known = np.concatenate([np.zeros(60), np.linspace(1, 2, 40)])
+    assert Scale.fit(known, unit=1e-6)(np.zeros(1))[0] == 0
+
+
+def test_auroc_counts_ties_half():
+    assert auroc(np.array([0.0, 1.0]), np.array([1.0, 2.0])) == pytest.approx((0.75 + 1) / 2)
+    assert auroc(np.zeros(3), np.zeros(5)) == 0.5
+
+
+def trial(rng, useful, n_views=3):
+    known, strange = rng.exponential(1.0, (300, n_views)), rng.exponential(1.0, (200, n_views))
+    strange[:, useful] += 2.0
+    return Trial(known, strange)
+
+
+def test_views_that_catch_the_classes_left_out_earn_weight():
+    rng = np.random.default_rng(0)
+    start = np.full(3, 1 / 3)
+    weights = learn_weights(start, [trial(rng, useful=2) for _ in range(3)])
+    assert weights.sum() == pytest.approx(1)
+    assert weights[2] > 0.8
+    assert weights[:2].max() < 0.15
+
+
+def test_without_a_class_left_out_the_weights_stay_where_they_start():
+    start = prior_weights(["zeta", "mixed-forest"], 10_000)
+    np.testing.assert_array_equal(learn_weights(start, []), start)
+
+
+def test_forests_count_less_in_small_tables():
+    small, large = (prior_weights(["zeta", "mixed-forest"], n_rows) for n_rows in (50, 50_000))
+    assert small[1] < large[1]
+    assert small.sum() == pytest.approx(large.sum())
+
+
+def test_negligible_views_are_dropped():
+    np.testing.assert_allclose(without_negligible(np.array([0.01, 0.495, 0.495])), [0, 0.5, 0.5])
