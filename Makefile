@@ -6,7 +6,7 @@ JOBS ?= 2
 
 export OMP_NUM_THREADS = 1
 
-.PHONY: demo test lint types unit bench docs examples clean
+.PHONY: demo test lint types unit bench bench-detection docs examples clean
 
 demo: $(STAMP)
 	$(BIN)/gditd demo
@@ -25,6 +25,9 @@ unit: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/training_speed.py
+
+bench-detection: $(STAMP)
+	$(BIN)/python benchmarks/detection.py --out docs/results/detection.md
 
 # The documentation as pages in site/. The variable silences a notice of the theme about mkdocs 2.
 docs: $(STAMP)

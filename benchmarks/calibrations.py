@@ -35,7 +35,9 @@ ARMS: dict[str, dict[str, Any]] = {
 
 def measure(cell: Cell, settings: dict[str, Any]) -> dict[str, float]:
     X, y = cell.table.X, cell.table.y
-    model = GDITDClassifier(alpha=ALPHA, random_state=0, **settings).fit(X.iloc[cell.train], y[cell.train])
+    model = GDITDClassifier(alpha=ALPHA, views="zeta", random_state=0, **settings).fit(
+        X.iloc[cell.train], y[cell.train]
+    )
     known, unseen = model.verdict(X.iloc[cell.test]), model.verdict(X.iloc[cell.ood])
     truth = y[cell.test]
     flagged = (known["verdict"] == "OOD").to_numpy()

@@ -42,7 +42,7 @@ ARMS: dict[str, dict[str, Any]] = {
 
 def measure(cell: Cell, settings: dict[str, Any]) -> dict[str, float]:
     X, y = cell.table.X, cell.table.y
-    model = GDITDClassifier(random_state=0, **settings)
+    model = GDITDClassifier(views="zeta", random_state=0, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X.iloc[cell.train], y[cell.train])

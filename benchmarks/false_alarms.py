@@ -40,7 +40,7 @@ def measure(table: Table, calibration: str) -> list[dict[str, Any]]:
     promises = []
     for number, (train, test) in enumerate(folds.split(table.X, table.y)):
         print(f"{table.name}, {calibration}, fold {number + 1} of 5", file=sys.stderr)
-        model = GDITDClassifier(alpha=ALPHA, calibration=calibration, random_state=number)  # type: ignore[arg-type]
+        model = GDITDClassifier(alpha=ALPHA, calibration=calibration, views="zeta", random_state=number)  # type: ignore[arg-type]
         model.fit(table.X.iloc[train], table.y[train])
         flagged[test] = (model.verdict(table.X.iloc[test])["verdict"] == "OOD").to_numpy()
         promises.append(model.promises().set_index("class"))

@@ -43,7 +43,7 @@ def figures(known_class: Labels, is_ood: NDArray[np.bool_], truth: Labels, unsee
 
 
 def gditd(train: pd.DataFrame, y: Labels, test: pd.DataFrame, alpha: float, preset: str) -> tuple[Labels, Any]:
-    verdicts = GDITDClassifier(preset=preset, alpha=alpha, random_state=0).fit(train, y).verdict(test)
+    verdicts = GDITDClassifier(preset=preset, alpha=alpha, views="zeta", random_state=0).fit(train, y).verdict(test)
     return verdicts["known_class"].to_numpy(), (verdicts["verdict"] == "OOD").to_numpy()
 
 
