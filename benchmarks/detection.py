@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import sklearn
+import torch
 
+import gditd
 from gditd.bench import Experiment
 from gditd.bench.runner import run_all
 from report import Results, parser_for, report
@@ -90,7 +93,9 @@ def as_markdown(results: Results) -> str:
     frame = pd.DataFrame(results)
     parts = [
         "# Who detects what was never labelled",
-        f"{len(frame.groupby(CELL))} cells of {frame['dataset'].nunique()} tables; all shares in %.",
+        f"{len(frame.groupby(CELL))} cells of {frame['dataset'].nunique()} tables; all shares in %. Made by "
+        f"`make bench-detection`, seed 0, with gditd {gditd.__version__}, torch {torch.__version__} and scikit-learn "
+        f"{sklearn.__version__}.",
         "## Means over all cells",
         means(frame),
         "## Worst cells",
