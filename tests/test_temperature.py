@@ -67,7 +67,7 @@ def test_calibration_error_by_hand():
     assert expected_calibration_error(probabilities[:1], codes[:1]) == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("settings", [{"calibration": "split"}, {"calibration": "cross", "n_members": 5}])
+@pytest.mark.parametrize("settings", [{"views": "zeta"}, {"calibration": "cross", "n_members": 5}])
 def test_probabilities_of_an_overconfident_classifier_are_calibrated(settings):
     rng = np.random.default_rng(0)
 
