@@ -23,8 +23,9 @@ from gditd.views.weights import without_negligible
 Floats = NDArray[np.float64]
 
 # How much a class may count against a row by being unlikely. Without a limit a class would be calibrated by the few of
-# its rows that are taken for another class, and would then accept whatever is less strange than those.
-MOST_BEHIND = 3.0
+# its rows that are taken for another class, and would then accept whatever is less strange than those; with a low one
+# it would give its name to rows that are hardly like it.
+MOST_BEHIND = 12.0
 
 
 @dataclass(frozen=True, eq=False)
