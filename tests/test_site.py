@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -22,7 +21,6 @@ for needed in ("mkdocs", "material", "mkdocstrings"):
     pytest.importorskip(needed, reason='needs mkdocs: pip install "gditd[docs]"')
 
 ROOT = Path(__file__).parents[1]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 LOADING = ("src", "srcset", "data", "poster", "action", "background")
 IN_STYLES = re.compile(r"""(?:url\(\s*|@import\s+)["']?((?:https?:)?//[^"')\s]+)""")
 
@@ -138,27 +136,24 @@ def address(site: Path) -> Iterator[str]:
     server.shutdown()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs a chromium on the PATH")
-def test_in_a_browser(address: str) -> None:
+def test_in_a_browser(address: str, browser: Any) -> None:
     """Nothing is asked of another host, nothing is complained about, nothing is wider than a telephone."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
     asked: list[str] = []
     complaints: list[str] = []
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 390, "height": 800})
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        for name in ("index", "how-it-works", "commands", "api/classifier", "examples/fraud-disputes", "faq"):
-            page.goto(f"{address}/{name}.html")
-            page.wait_for_load_state("networkidle")
-            width = page.evaluate("document.documentElement.scrollWidth")
-            assert width <= 390, f"{name} is {width} pixels wide"
-        page.goto(f"{address}/index.html")
-        page.locator("label.md-header__button[for=__search]").click()
-        page.keyboard.type("smallest_alpha", delay=20)
-        page.locator(".md-search-result__link").first.wait_for()
-        browser.close()
+    context = browser.new_context(viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    for name in ("index", "how-it-works", "commands", "api/classifier", "examples/fraud-disputes", "faq"):
+        page.goto(f"{address}/{name}.html")
+        page.wait_for_load_state("networkidle")
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= 390, f"{name} is {width} pixels wide"
+    page.goto(f"{address}/index.html")
+    page.locator("label.md-header__button[for=__search]").click()
+    page.keyboard.type("smallest_alpha", delay=20)
+    page.locator(".md-search-result__link").first.wait_for()
+    context.close()
     assert complaints == []
     assert {urlsplit(url).netloc for url in asked} == {urlsplit(address).netloc}

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -25,17 +24,6 @@ from tests.raw_tables import mixed_table
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytest.importorskip("fastapi", reason='needs the service: pip install "gditd[serve]"')
 expect = sync_api.expect
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs a chromium on the PATH")
-BROWSER_ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 # --- a service, a browser, a page that must not misbehave ---
@@ -78,14 +66,6 @@ def wait_for(url, service, seconds=40):
         except OSError:
             time.sleep(0.1)
     pytest.fail("gditd serve did not start")
-
-
-@pytest.fixture(scope="session")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=BROWSER_ARGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
