@@ -11,16 +11,22 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import sklearn
 import torch
+from threadpoolctl import threadpool_limits
 
 import gditd
 from gditd.bench import Experiment
+from gditd.bench.protocol import Cell, cells
 from gditd.bench.runner import run_all
+from gditd.bench.tables import BenchTable, load_table
 from report import Results, parser_for, report
 
 # The classes that play the unknown one. Where a table has more than four they are those that the method was not
@@ -51,6 +57,28 @@ def experiments(tables: list[str], methods: tuple[str, ...]) -> list[Experiment]
         )
         for name in tables
     ]
+
+
+def small_cells_main(
+    description: str | None,
+    measure: Callable[[BenchTable, Cell], dict[str, Any]],
+    as_markdown: Callable[[Results], str],
+) -> None:
+    """Measure something else on a part of the cells: fold 1, MDSR 1, at most 8,000 rows and two OOD classes a table."""
+    parser = parser_for(description)
+    parser.add_argument("--tables", default=",".join(TABLES), help="with commas between them")
+    parser.add_argument("--data", help="the folder of the data sets' files; default: GDITD_DATA")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    results: Results = []
+    with threadpool_limits(1):
+        for whole in experiments(arguments.tables.split(","), ("gditd",)):
+            own = replace(whole, mdsr=(1.0,), only_folds=(1,), ood_classes=whole.ood_classes[:2], max_rows=8_000)
+            table = load_table(own, arguments.data)
+            for cell in cells(own, table):
+                results.append(measure(table, cell))
+                print(f"{table.name}, OOD class {cell.ood_class}", file=sys.stderr)
+    report(results, as_markdown, arguments)
 
 
 SHOWN = {

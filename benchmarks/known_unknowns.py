@@ -8,40 +8,20 @@ GDITD_DATA, or --data.
 
 from __future__ import annotations
 
-import sys
-import warnings
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from detection import TABLES, experiments
+from detection import small_cells_main
 from gditd import GDITDClassifier, metrics
-from gditd.bench.protocol import Cell, cells, split
-from gditd.bench.tables import BenchTable, load_table
-from report import Results, parser_for, report
+from gditd.bench.protocol import Cell, split
+from gditd.bench.tables import BenchTable
+from report import Results
 
 N_KNOWN = 20
 
 
-def main() -> None:
-    parser = parser_for(__doc__)
-    parser.add_argument("--tables", default=",".join(TABLES), help="with commas between them")
-    parser.add_argument("--data", help="the folder of the data sets' files; default: GDITD_DATA")
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    results: Results = []
-    with threadpool_limits(1):
-        for whole in experiments(arguments.tables.split(","), ("gditd",)):
-            own = replace(whole, mdsr=(1.0,), only_folds=(1,), ood_classes=whole.ood_classes[:2], max_rows=8_000)
-            table = load_table(own, arguments.data)
-            for cell in cells(own, table):
-                results.append(measure(table, cell))
-                print(results[-1], file=sys.stderr)
-    report(results, as_markdown, arguments)
-
-
-def measure(table: BenchTable, cell: Cell) -> dict[str, object]:
+def measure(table: BenchTable, cell: Cell) -> dict[str, Any]:
     """One cell, fitted twice."""
     rows = split(table, cell)
     ood = np.random.default_rng(0).permutation(rows.ood)
@@ -66,4 +46,4 @@ def as_markdown(results: Results) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    small_cells_main(__doc__, measure, as_markdown)

@@ -8,49 +8,29 @@ that hardly counted in a fusion were dropped there, so leaving them out changes 
 
 from __future__ import annotations
 
-import sys
-import warnings
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from threadpoolctl import threadpool_limits
 
-from detection import TABLES, experiments
+from detection import small_cells_main
 from gditd import GDITDClassifier
-from gditd.bench.protocol import cells, split
-from gditd.bench.tables import BenchTable, load_table
+from gditd.bench.protocol import Cell, split
+from gditd.bench.tables import BenchTable
 from gditd.explain.surprise import ColumnMap
 from gditd.views.fusion import Fusion
 from gditd.views.lesson import Lesson
 from gditd.views.looks import FORESTS, VIEWS, ViewSet, fitting_names
 from gditd.views.weights import auroc, normalised
-from report import Results, parser_for, report
+from report import Results
 
 TREES = dict.fromkeys(FORESTS, 60)
 
 
-def main() -> None:
-    parser = parser_for(__doc__)
-    parser.add_argument("--tables", default=",".join(TABLES), help="with commas between them")
-    parser.add_argument("--data", help="the folder of the data sets' files; default: GDITD_DATA")
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    results: Results = []
-    with threadpool_limits(1):
-        for whole in experiments(arguments.tables.split(","), ("gditd",)):
-            own = replace(whole, mdsr=(1.0,), only_folds=(1,), ood_classes=whole.ood_classes[:2], max_rows=8_000)
-            table = load_table(own, arguments.data)
-            for cell in cells(own, table):
-                results.append(measure(table, cell))
-                print(f"{table.name}, OOD class {cell.ood_class}", file=sys.stderr)
-    report(results, as_markdown, arguments)
-
-
-def measure(table: BenchTable, cell: object) -> dict[str, object]:
+def measure(table: BenchTable, cell: Cell) -> dict[str, Any]:
     """One cell: AUROC of each view, of the fusion, and of the fusion without each view."""
-    rows = split(table, cell)  # type: ignore[arg-type]
+    rows = split(table, cell)
     train, labels = table.take(rows.train), table.labels[rows.train]
     model = GDITDClassifier(random_state=0).fit(train, labels)
     fitted, fusion = model.model_, model.model_.fusion
@@ -125,4 +105,4 @@ def markdown(frame: pd.DataFrame, form: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    small_cells_main(__doc__, measure, as_markdown)

@@ -273,13 +273,14 @@ class GDITDClassifier(Detector):
     def _ood_table(self, probe: Self, ood: Any, settings: Settings) -> pa.Table:
         if not settings.fused:
             raise ValueError('ood needs views="few" or "all" with calibration="split" and rule="conformal"')
-        table = new_table(probe, ood)
+        return self._without_ignored(new_table(probe, ood))
+
+    def _without_ignored(self, table: pa.Table) -> pa.Table:
         return table.drop_columns([name for name in self.ignore if name in table.column_names])
 
     def _encode(self, X: Any, rows_before: int = 0) -> EncodedTable:
         check_is_fitted(self)
-        table = new_table(self, X)
-        table = table.drop_columns([name for name in self.ignore if name in table.column_names])
+        table = self._without_ignored(new_table(self, X))
         encoded = self.model_.encoder.transform(table, on_error=self.on_error, rows_before=rows_before)
         for note in encoded.notes:
             warnings.warn(note, UserWarning, stacklevel=3)

@@ -57,9 +57,20 @@ class Mahalanobis(SoftmaxNetwork):
 
 def class_gaussians(embedding: FloatArray, codes: NDArray[np.int64], n_classes: int) -> tuple[Tensor, Tensor]:
     """Class means (classes, d) and a whitening matrix (d, d) of the tied covariance."""
-    means = np.stack([embedding[codes == c].mean(axis=0) for c in range(n_classes)])
-    centred = embedding - means[codes]
-    values, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
+    means, values, vectors = class_axes(embedding, codes, n_classes)
     spread = values > max(values.max() * SMALLEST_SPREAD, np.finfo(np.float64).tiny)
     whitening = np.where(spread, vectors / np.sqrt(np.where(spread, values, 1.0)), 0.0)
     return torch.from_numpy(means), torch.from_numpy(whitening)
+
+
+def class_axes(
+    points: FloatArray, codes: NDArray[np.int64], n_classes: int, *, ridge: float = 0.0
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Class means (classes, d), and variances (d,) along the axes (d, d) of the covariance within classes.
+
+    `ridge` is added to every variance; every class has a point at least.
+    """
+    means = np.stack([points[codes == c].mean(axis=0) for c in range(n_classes)])
+    within = points - means[codes]
+    variances, axes = np.linalg.eigh(within.T @ within / len(points) + ridge * np.eye(points.shape[1]))
+    return means, variances, axes

@@ -84,8 +84,7 @@ class LeftOut:
 
     def trial(self) -> Trial:
         """What the weights are learned from."""
-        scales = Scales.fit(self.views, self.known.strangeness)
-        return Trial(scales(self.known.strangeness), scales(self.strange.strangeness))
+        return trial_of(self.views, self.known, self.strange)
 
     def caught(self, weights: NDArray[np.float64], alpha: float) -> Caught:
         """How well the class is caught with weights learned from other classes."""
@@ -112,7 +111,8 @@ def learn_fusion(
         true_trials = []
         if material.ood is not None:
             # What is really OOD counts as much as all that plays it. The trial comes before the forest learns of it.
-            true_trials = [known_unknowns(views, cohort, aside, material.ood)] * max(1, len(trials))
+            true_trial = trial_of(views, views.look(cohort, aside), views.look(cohort, material.ood))
+            true_trials = [true_trial] * max(1, len(trials))
             views = views.with_ood(material.lesson(cohort), material.trees, material.ood)
         looks = views.look(cohort, aside)
     start = prior_weights(views.names, len(material.taught))
@@ -126,11 +126,10 @@ def learn_fusion(
     return fusion.lightened(), Forecast.of(caught, alpha)
 
 
-def known_unknowns(views: ViewSet, cohort: Cohort, aside: Tensor, ood: Tensor) -> Trial:
-    """What the views see of rows known to be of no class, beside known rows."""
-    known, strange = (views.look(cohort, rows).strangeness for rows in (aside, ood))
-    scales = Scales.fit(views, known)
-    return Trial(scales(known), scales(strange))
+def trial_of(views: ViewSet, known: Looks, strange: Looks) -> Trial:
+    """What the views saw of known rows and of strange ones, on the scale that the known ones set."""
+    scales = Scales.fit(views, known.strangeness)
+    return Trial(scales(known.strangeness), scales(strange.strangeness))
 
 
 def fuse(views: ViewSet, known: Looks, codes: Codes, weights: NDArray[np.float64]) -> Fusion:

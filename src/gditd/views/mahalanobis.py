@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from gditd.detectors.mahalanobis import class_axes
 from gditd.nn.descriptor import squared_distances
 from gditd.training.cohort import Seen
 from gditd.views.base import View, embedding, hidden_layer
@@ -105,9 +106,7 @@ def whiten(
 
     Every class has a point at least.
     """
-    means = np.stack([points[codes == c].mean(axis=0) for c in range(n_classes)])
-    within = points - means[codes]
-    variances, axes = np.linalg.eigh(within.T @ within / len(points) + ridge * np.eye(points.shape[1]))
+    means, variances, axes = class_axes(points, codes, n_classes, ridge=ridge)
     least = ridge or max(SMALLEST_SPREAD * variances.max(), SMALLEST_VARIANCE)
     kept = variances >= least * (1 - 1e-9)
     kept[-1] = True  # the largest, even where all points of a class are the same
