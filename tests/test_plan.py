@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gditd.plan import ASIDE, MOST_HELD_OUT, SHARE_HELD_OUT, make_plan
+from gditd.plan import ASIDE, MOST_HELD_OUT, SHARE_BEYOND, SHARE_HELD_OUT, make_plan
 
 TABLES = {
     "imbalanced": (1, 2, 3, 4, 7, 50, 201),
@@ -13,10 +13,10 @@ TABLES = {
 }
 
 
-def plan_for(counts, calibration, n_members=5, seed=0):
+def plan_for(counts, calibration, n_members=5, seed=0, alpha=0.05):
     rng = np.random.RandomState(seed)
     codes = rng.permutation(np.repeat(np.arange(len(counts)), counts))
-    return codes, make_plan(codes, calibration=calibration, n_members=n_members, rng=rng)
+    return codes, make_plan(codes, calibration=calibration, n_members=n_members, alpha=alpha, rng=rng)
 
 
 every_table = pytest.mark.parametrize("counts", TABLES.values(), ids=TABLES)
@@ -64,13 +64,18 @@ def test_split_holds_a_share_of_each_class_out_of_all_members(counts):
     codes, plan = plan_for(counts, "split")
     for c, count in enumerate(counts):
         held_out = (plan.fold_of_row[codes == c] == plan.shared_fold).sum()
-        assert held_out == min(np.ceil(SHARE_HELD_OUT * count), count - 1)
+        assert held_out == min(np.ceil(min(SHARE_HELD_OUT * count, 20 + SHARE_BEYOND * count)), count - 1)
     assert set(plan.fold_of_row) <= {-1, plan.shared_fold}
 
 
 def test_no_class_holds_out_more_rows_than_p_values_need():
-    _, plan = plan_for((20_000,), "split")
+    _, plan = plan_for((30_000,), "split")
     assert (plan.fold_of_row == plan.shared_fold).sum() == MOST_HELD_OUT
+
+
+def test_a_smaller_alpha_holds_out_more_rows_so_that_it_can_reject_any():
+    held_out = [(plan_for((500,), "split", alpha=alpha)[1].fold_of_row == 5).sum() for alpha in (0.1, 0.05, 0.01)]
+    assert held_out == [50, 60, 140]
 
 
 @every_table
@@ -94,9 +99,9 @@ def test_which_rows_calibrate_is_random(calibration):
     times_held_out = np.zeros(20)
     fold = 0 if calibration == "cross" else 2
     for seed in range(300):
-        plan = make_plan(np.zeros(20, dtype=int), calibration=calibration, n_members=2, rng=np.random.RandomState(seed))
+        _, plan = plan_for((20,), calibration, n_members=2, seed=seed)
         times_held_out += plan.fold_of_row == fold
-    share = 0.5 if calibration == "cross" else 0.3
+    share = 0.5 if calibration == "cross" else SHARE_HELD_OUT
     assert np.abs(times_held_out / 300 - share).max() < 0.15
 
 
@@ -111,7 +116,7 @@ def test_one_member_cannot_cross():
 def fused_plan(counts, seed=0):
     rng = np.random.RandomState(seed)
     codes = rng.permutation(np.repeat(np.arange(len(counts)), counts))
-    return codes, make_plan(codes, calibration="split", n_members=3, rng=rng, fused=True)
+    return codes, make_plan(codes, calibration="split", n_members=3, alpha=0.05, rng=rng, fused=True)
 
 
 def test_rows_set_aside_teach_nobody_and_calibrate_nothing():
@@ -123,7 +128,7 @@ def test_rows_set_aside_teach_nobody_and_calibrate_nothing():
         assert not np.isin(np.flatnonzero(plan.fold_of_row == plan.shared_fold), member.rows).any()
 
 
-@pytest.mark.parametrize("counts", [(60, 60), (20, 40, 150), (80,)])
+@pytest.mark.parametrize("counts", [(60, 60), (20, 40, 80), (80,)])
 def test_small_classes_keep_all_rows_that_calibrate_them(counts):
     codes, plan = fused_plan(counts)
     calibrating = np.bincount(codes[plan.fold_of_row == plan.shared_fold])

@@ -43,7 +43,12 @@ def fit_model(
 ) -> FittedModel:
     """Learn from a table whose rows have class numbers 0 .. n_classes - 1; `ood` are rows known to be of no class."""
     plan = make_plan(
-        codes, calibration=settings.calibration, n_members=settings.n_members, rng=rng, fused=settings.fused
+        codes,
+        calibration=settings.calibration,
+        n_members=settings.n_members,
+        alpha=alpha,
+        rng=rng,
+        fused=settings.fused,
     )
     encoder, values = learn_columns(table, plan, settings, ignore)
     everyone = Cohort.fit(

@@ -12,9 +12,11 @@ from gditd.training import Member
 
 Calibration = Literal["split", "cross", "none"]
 
-# Split calibration holds out this share of a class, but no more rows than these: more would make its p-values finer
-# than anybody needs.
+# Split calibration holds out this share of a class. Of a large one it is less: as many rows as it takes to reject
+# anything at the alpha asked for, and a small share on top. The others are worth more in training than in p-values
+# finer than anybody needs.
 SHARE_HELD_OUT = 0.3
+SHARE_BEYOND = 0.08
 MOST_HELD_OUT = 2_000
 
 EVERYWHERE = -1
@@ -23,9 +25,8 @@ EVERYWHERE = -1
 ASIDE = -2
 """The fold of rows that neither teach nor calibrate: by them the views are brought to one scale."""
 
-SHARE_ASIDE = 1 / 3  # of the rows held out
+SHARE_ASIDE = 1 / 4  # of the rows held out
 MOST_ASIDE = 300  # of a class
-ENOUGH_TO_CALIBRATE = 40  # rows of a class, of which none is set aside
 FEWEST_ASIDE = 20  # of all classes together, below which the rows that teach must help out
 SHARE_OF_TAUGHT = 0.15
 
@@ -80,6 +81,7 @@ def make_plan(
     *,
     calibration: Calibration,
     n_members: int,
+    alpha: float,
     rng: np.random.RandomState,
     fused: bool = False,
 ) -> Plan:
@@ -96,12 +98,12 @@ def make_plan(
     start = 0
     for own in shuffled_classes(codes, rng):
         if calibration == "split":
-            folds[own[: n_held_out(len(own))]] = n_members
+            folds[own[: n_held_out(len(own), alpha)]] = n_members
         elif calibration == "cross" and len(own) > 1:  # a class of one row stays in training everywhere
             folds[own] = (start + np.arange(len(own))) % n_members
             start += len(own)  # go on where the last class ended, so that small classes do not pile up in one fold
     if fused:
-        set_aside(codes, folds, n_members)
+        set_aside(codes, folds, n_members, alpha)
     members = [
         Member(np.flatnonzero(~np.isin(folds, (number, n_members, ASIDE))), seed) for number, seed in enumerate(seeds)
     ]
@@ -127,11 +129,12 @@ def sampled(rows: NDArray[np.int64], codes: NDArray[np.int64], rng: np.random.Ra
     return np.sort(np.concatenate([part[: max(int(np.ceil(share * len(part))), FEWEST_LEFT_OUT)] for part in own]))
 
 
-def set_aside(codes: NDArray[np.int64], folds: NDArray[np.int64], shared_fold: int) -> None:
+def set_aside(codes: NDArray[np.int64], folds: NDArray[np.int64], shared_fold: int, alpha: float) -> None:
     """Move rows to the fold set aside: of those held out, as many as calibration can spare, or else of those taught."""
     held_out = [np.flatnonzero((folds == shared_fold) & (codes == c)) for c in np.unique(codes)]
     spared = [
-        own[: min(int(SHARE_ASIDE * len(own)), MOST_ASIDE, max(len(own) - ENOUGH_TO_CALIBRATE, 0))] for own in held_out
+        own[: min(int(SHARE_ASIDE * len(own)), MOST_ASIDE, max(len(own) - enough_to_reject(alpha), 0))]
+        for own in held_out
     ]
     if sum(map(len, spared)) < FEWEST_ASIDE:
         taught = [np.flatnonzero((folds == EVERYWHERE) & (codes == c)) for c in np.unique(codes)]
@@ -150,9 +153,15 @@ def classes_to_leave_out(codes: NDArray[np.int64]) -> list[int]:
     return sorted(by_size[picked].tolist()) if len(by_size) else []
 
 
-def n_held_out(n_rows: int) -> int:
+def n_held_out(n_rows: int, alpha: float) -> int:
     """How many rows of a class to hold out; never all of them."""
-    return min(int(np.ceil(SHARE_HELD_OUT * n_rows)), MOST_HELD_OUT, n_rows - 1)
+    of_a_large_class = enough_to_reject(alpha) + SHARE_BEYOND * n_rows
+    return min(int(np.ceil(min(SHARE_HELD_OUT * n_rows, of_a_large_class))), MOST_HELD_OUT, n_rows - 1)
+
+
+def enough_to_reject(alpha: float) -> int:
+    """How many rows of a class it takes for p-values below alpha."""
+    return int(np.ceil(1 / alpha))
 
 
 def shuffled_classes(codes: NDArray[np.int64], rng: np.random.RandomState) -> list[NDArray[np.int64]]:

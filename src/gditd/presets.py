@@ -46,7 +46,7 @@ class Settings:
 PRESETS = {
     "paper": Settings(),
     "default": Settings(
-        n_members=5, max_steps=3_000, rare_per_batch=8, calibration="split", rule="conformal", views="all"
+        n_members=3, max_steps=3_000, rare_per_batch=8, calibration="split", rule="conformal", views="all"
     ),
     "fast": Settings(
         max_epochs=40, max_steps=1_500, rare_per_batch=8, calibration="split", rule="conformal", views="few"
@@ -58,7 +58,7 @@ VIEW_NAMES: Mapping[str, tuple[str, ...]] = {
     "all": tuple(PRIOR),
     "few": ("zeta", "embedding-mahalanobis", "mixed-forest"),
 }
-TREES: Mapping[str, Mapping[str, int]] = {"all": {"mixed-forest": 60, "forest": 30}, "few": {"mixed-forest": 24}}
+TREES: Mapping[str, Mapping[str, int]] = {"all": {"mixed-forest": 60, "forest": 50}, "few": {"mixed-forest": 24}}
 
 
 def chosen_settings(preset: str, **chosen: Any) -> Settings:

@@ -68,7 +68,9 @@ def held_out_rows(model: GDITDClassifier, codes: NDArray[np.int64]) -> NDArray[n
         codes,
         calibration=settings.calibration,
         n_members=settings.n_members,
+        alpha=model.alpha,
         rng=check_random_state(model.random_state),
+        fused=settings.fused,  # else rows that views set aside would be missed, and no row be known to be held out
     )
     held_out = plan.fold_of_row == plan.shared_fold
     by_group = np.bincount(calibrator.groups[codes[held_out]], minlength=calibrator.fold_counts.shape[1])

@@ -50,8 +50,14 @@ class Material:
 
     def lesson(self, cohort: Cohort, *, without: int | None = None) -> Lesson:
         """What views of a cohort learn from that knows all classes, or all but one."""
+        return self._lesson(cohort, self.taught if without is None else self.learned, without)
+
+    def last_lesson(self, cohort: Cohort) -> Lesson:
+        """The same with the rows set aside, once the views are on one scale."""
+        return self._lesson(cohort, np.union1d(self.taught, self.aside), None)
+
+    def _lesson(self, cohort: Cohort, rows: Codes, without: int | None) -> Lesson:
         classes = np.array([c for c in range(self.n_classes) if c != without])
-        rows = self.taught if without is None else self.learned
         rows = rows[self.codes[rows] != (-1 if without is None else without)]
         codes = np.searchsorted(classes, self.codes[rows])
         return Lesson(cohort, self.values[torch.from_numpy(rows)], codes, classes, self.owners, self.seed)
@@ -108,13 +114,12 @@ def learn_fusion(
         views = ViewSet.learn(material.lesson(cohort), material.names, material.trees)
         absent = [LeftOut.look(material, members, number) for number, members in left_out.items()]
         trials = [one.trial() for one in absent]
-        true_trials = []
-        if material.ood is not None:
-            # What is really OOD counts as much as all that plays it. The trial comes before the forest learns of it.
-            true_trial = trial_of(views, views.look(cohort, aside), views.look(cohort, material.ood))
-            true_trials = [true_trial] * max(1, len(trials))
-            views = views.with_ood(material.lesson(cohort), material.trees, material.ood)
+        true_trials: list[Trial] = []
         looks = views.look(cohort, aside)
+        if material.ood is not None:
+            # What is really OOD counts as much as all that plays it.
+            true_trial = trial_of(views, looks, views.look(cohort, material.ood))
+            true_trials = [true_trial] * max(1, len(trials))
     start = prior_weights(views.names, len(material.taught))
     weights = learn_weights(start, [*trials, *true_trials])
     fusion = fuse(views, looks, material.codes[material.aside], weights)
@@ -123,7 +128,9 @@ def learn_fusion(
         one.caught(learn_weights(start, [t for t in trials if t is not trial]), alpha)
         for one, trial in zip(absent, trials, strict=True)
     ]
-    return fusion.lightened(), Forecast.of(caught, alpha)
+    with one_thread():
+        final = fusion.lightened().regrown(material.last_lesson(cohort), material.trees, material.ood)
+    return final, Forecast.of(caught, alpha)
 
 
 def trial_of(views: ViewSet, known: Looks, strange: Looks) -> Trial:

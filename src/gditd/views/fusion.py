@@ -6,7 +6,7 @@ is one score like any, and gets its own p-values from rows held out for that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gditd.training import Cohort
+from gditd.views.lesson import Lesson
 from gditd.views.looks import Looks, ViewSet
 from gditd.views.pooling import Pool
 from gditd.views.scale import SHARES, Scale
@@ -78,6 +79,10 @@ class Fusion:
         kept = [name for name, weight in zip(self.views.names, weights, strict=True) if weight > 0]
         scales = [scale for scale, weight in zip(self.scales.of_view, weights, strict=True) if weight > 0]
         return replace(self, views=self.views.only(kept), scales=Scales(scales), weights=weights[weights > 0])
+
+    def regrown(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> Fusion:
+        """Return the same with forests grown from more rows."""
+        return replace(self, views=self.views.regrown(lesson, trees, ood))
 
     def shares(self) -> dict[str, float]:
         """How much each view counts."""

@@ -63,12 +63,9 @@ class ViewSet:
             {name: FORESTS[name].learn(lesson, trees[name]) for name in names if name in FORESTS},
         )
 
-    def with_ood(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor) -> ViewSet:
-        """Return the views with forests that learned of rows known to be of no class, where they can."""
-        forests = {
-            name: FORESTS[name].learn(lesson, trees[name], ood) if forest.with_mixed else forest
-            for name, forest in self.forests.items()
-        }
+    def regrown(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> ViewSet:
+        """Return the views with forests grown from more rows, and where they can from some known to be of no class."""
+        forests = {name: FORESTS[name].learn(lesson, trees[name], ood) for name in self.forests}
         return replace(self, forests=forests)
 
     @property

@@ -17,19 +17,20 @@ Floats = NDArray[np.float64]
 
 PRIOR = {
     "zeta": 0.3,
-    "hidden-prototypes": 1.0,
-    "embedding-prototypes": 0.15,
-    "hidden-mahalanobis": 0.5,
+    "hidden-prototypes": 0.6,
+    "hidden-mahalanobis": 0.7,
     "embedding-mahalanobis": 0.8,
     "column-mahalanobis": 0.7,
     "mixed-forest": 2.5,
-    "forest": 0.7,
+    "forest": 1.0,
 }
-FORESTS_NEED = 100  # rows: from so many they count half as much as from very many
+MIXED_FOREST_NEEDS = 100  # rows: from so many it counts half as much as from very many
+COLUMNS_OF_FEW_ROWS = 2.0  # by how much more the columns' own distance counts where there are hardly any rows
+FEW_ROWS = 200
 
 STEPS = (-1.0, -0.5, 0.5, 1.0)  # tried on the logarithm of a weight
 FURTHEST = 2.5  # from the prior, on that scale
-PULL = 0.02  # towards the prior, for each squared step, against the mean logit of AUROC
+PULL = 0.1  # towards the prior, for each squared step, against the mean logit of AUROC
 ROUNDS = 4
 SMALLEST_GAIN = 1e-3
 SMALLEST_SHARE = 0.02  # views below it are dropped: they would cost time for nothing
@@ -59,8 +60,10 @@ def auroc(known: Floats, strange: Floats) -> float:
 
 def prior_weights(names: Sequence[str], n_rows: int) -> Floats:
     """What views count where nothing is known of a table but its training rows' number; they sum to 1."""
-    of_forests = n_rows / (n_rows + FORESTS_NEED)
-    return normalised(np.array([PRIOR[name] * (of_forests if "forest" in name else 1.0) for name in names]))
+    weights = dict(PRIOR)
+    weights["mixed-forest"] *= n_rows / (n_rows + MIXED_FOREST_NEEDS)
+    weights["column-mahalanobis"] += COLUMNS_OF_FEW_ROWS * FEW_ROWS / (n_rows + FEW_ROWS)
+    return normalised(np.array([weights[name] for name in names]))
 
 
 def learn_weights(start: Floats, trials: Sequence[Trial]) -> Floats:
