@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from gditd import GDITDClassifier
-from report import parser_for, report
+from report import markdown, parser_for, report
 from tables import Cell, cells, load
 
 ALPHA = 0.05
@@ -67,9 +67,8 @@ def run(names: list[str]) -> list[dict[str, Any]]:
 
 def as_markdown(results: list[dict[str, Any]]) -> str:
     names = list(results[0])
-    lines = ["| " + " | ".join(name.replace("_", " ") for name in names) + " |", "|---" * len(names) + "|"]
-    lines += ["| " + " | ".join(str(r[name]).replace("nan", "") for name in names) + " |" for r in results]
-    return "\n".join(lines) + "\n"
+    rows = [[str(r[name]).replace("nan", "") for name in names] for r in results]
+    return markdown([name.replace("_", " ") for name in names], rows, texts=["arm", "ood class"]) + "\n"
 
 
 def main() -> None:

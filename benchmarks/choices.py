@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score, average_precision_score, balanced_accuracy_score, roc_auc_score
 
 from gditd import GDITDClassifier
-from report import parser_for, report
+from report import markdown, parser_for, report
 from tables import Cell, cells, load
 
 # rows a class, classes left out in turn, minority class, share of it kept
@@ -75,12 +75,13 @@ def run(names: list[str], arms: list[str]) -> list[dict[str, Any]]:
 def as_markdown(results: list[dict[str, Any]]) -> str:
     """Means over the classes left out, a row an arm."""
     metrics = ["ood_auroc", "id_accuracy", "balanced_accuracy", "minority_aupr"]
-    lines = ["| table | arm | OOD AUROC | accuracy | balanced accuracy | minority AUPR |", "|---|---|---|---|---|---|"]
+    rows = []
     for table, arm in dict.fromkeys((r["table"], r["arm"]) for r in results):
         own = [r for r in results if (r["table"], r["arm"]) == (table, arm)]
         means = [f"{np.mean([r[metric] for r in own]):.1f}" for metric in metrics]
-        lines.append(f"| {table} | {arm} | {' | '.join(means)} |")
-    return "\n".join(lines) + "\n"
+        rows.append([table, arm, *means])
+    headings = ["table", "arm", "OOD AUROC", "accuracy", "balanced accuracy", "minority AUPR"]
+    return markdown(headings, rows, texts=["arm"]) + "\n"
 
 
 def main() -> None:

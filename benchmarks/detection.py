@@ -27,7 +27,7 @@ from gditd.bench import Experiment
 from gditd.bench.protocol import Cell, cells
 from gditd.bench.runner import run_all
 from gditd.bench.tables import BenchTable, load_table
-from report import Results, parser_for, report
+from report import Results, markdown, parser_for, report
 
 # The classes that play the unknown one. Where a table has more than four they are those that the method was not
 # developed with; of shuttle and NSL-KDD the large ones and the attacks.
@@ -208,12 +208,6 @@ def rank_correlation(told: pd.DataFrame, what: str) -> float:
 def figure(share: float) -> str:
     """A share in %, or a dash where a method names no class."""
     return "-" if pd.isna(share) else f"{share:.1f}"
-
-
-def markdown(headings: list[str], rows: list[list[str]]) -> str:
-    """A table."""
-    lines = [headings, ["---", *["---:"] * (len(headings) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 if __name__ == "__main__":

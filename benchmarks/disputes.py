@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from gditd.datasets import make_disputes
 from gditd.datasets.disputes import N_FEATURES, N_ROWS
 from gditd.metrics import accuracy, balanced_accuracy, ood_auroc
-from report import Results, parser_for, report
+from report import Results, markdown, parser_for, report
 
 Floats = NDArray[np.floating[Any]]
 Codes = NDArray[np.int64]
@@ -104,9 +104,7 @@ def forest(X: Floats, codes: Codes, shown: Floats, truth: Codes, is_ood: NDArray
 
 
 def as_markdown(results: Results) -> str:
-    lines = [f"| {' | '.join(HEADINGS.values())} |", "|---" * len(HEADINGS) + "|"]
-    lines += [f"| {' | '.join(str(result[key]) for key in HEADINGS)} |" for result in results]
-    return "\n".join(lines) + "\n"
+    return markdown([*HEADINGS.values()], ([result[key] for key in HEADINGS] for result in results)) + "\n"
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
 from gditd import GDITDClassifier
-from report import parser_for, report
+from report import markdown, parser_for, report
 from tables import Table, load
 
 ALPHA = 0.05
@@ -64,16 +64,22 @@ def measure(table: Table, calibration: str) -> list[dict[str, Any]]:
 
 
 def as_markdown(results: list[dict[str, Any]]) -> str:
-    lines = [
-        "| table | calibration | class | rows | promised at most | measured | ± | calibrated together with |",
-        "|---|---|---|---|---|---|---|---|",
+    together = "calibrated together with"
+    headings = ["table", "calibration", "class", "rows", "promised at most", "measured", "±", together]
+    rows = [
+        [
+            r["table"],
+            r["calibration"],
+            r["class"],
+            f"{r['rows']:,}",
+            f"{100 * r['promised']:.1f} %",
+            f"{100 * r['measured']:.1f} %",
+            f"{100 * r['standard_error']:.1f}",
+            r["calibrated_with"],
+        ]
+        for r in results
     ]
-    for r in results:
-        lines.append(
-            f"| {r['table']} | {r['calibration']} | {r['class']} | {r['rows']:,} | {100 * r['promised']:.1f} % | "
-            f"{100 * r['measured']:.1f} % | {100 * r['standard_error']:.1f} | {r['calibrated_with']} |"
-        )
-    return "\n".join(lines) + "\n"
+    return markdown(headings, rows, texts=["calibration", "class", together]) + "\n"
 
 
 def main() -> None:

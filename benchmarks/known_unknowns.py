@@ -16,7 +16,7 @@ from detection import small_cells_main
 from gditd import GDITDClassifier, metrics
 from gditd.bench.protocol import Cell, split
 from gditd.bench.tables import BenchTable
-from report import Results
+from report import Results, markdown
 
 N_KNOWN = 20
 
@@ -36,13 +36,18 @@ def measure(table: BenchTable, cell: Cell) -> dict[str, Any]:
 
 def as_markdown(results: Results) -> str:
     """One line a cell."""
-    lines = ["| table | OOD class | without | with 20 rows | gain |", "|---|---|---:|---:|---:|"]
-    lines += [
-        f"| {one['table']} | {one['ood_class']} | {100 * one['without']:.1f} | {100 * one['with']:.1f} "
-        f"| {100 * (one['with'] - one['without']):+.1f} |"
+    headings = ["table", "OOD class", "without", f"with {N_KNOWN} rows", "gain"]
+    rows = [
+        [
+            one["table"],
+            one["ood_class"],
+            f"{100 * one['without']:.1f}",
+            f"{100 * one['with']:.1f}",
+            f"{100 * (one['with'] - one['without']):+.1f}",
+        ]
         for one in results
     ]
-    return "\n".join(lines) + "\n"
+    return markdown(headings, rows, texts=["OOD class"]) + "\n"
 
 
 if __name__ == "__main__":

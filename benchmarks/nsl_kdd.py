@@ -27,7 +27,7 @@ from sklearn.preprocessing import OneHotEncoder
 from gditd import GDITDClassifier
 from gditd.calibration import OOD, ClassCalibrator, decide, merge_rare
 from gditd.datasets import load_dataset
-from report import parser_for, report
+from report import markdown, parser_for, report
 
 ALPHAS = (0.05, 0.01)
 Labels = NDArray[Any]
@@ -82,15 +82,12 @@ def run() -> list[dict[str, Any]]:
 
 
 def as_markdown(results: list[dict[str, Any]]) -> str:
-    lines = [
-        "| method | alpha | accuracy on known names | false alarms on known names | recall on unseen names |",
-        "|---|---|---|---|---|",
+    headings = ["method", "alpha", "accuracy on known names", "false alarms on known names", "recall on unseen names"]
+    rows = [
+        [r["method"], r["alpha"], *(f"{r[name]} %" for name in ("accuracy", "false_alarms", "unseen_recall"))]
+        for r in results
     ]
-    for r in results:
-        lines.append(
-            f"| {r['method']} | {r['alpha']} | {r['accuracy']} % | {r['false_alarms']} % | {r['unseen_recall']} % |"
-        )
-    return "\n".join(lines) + "\n"
+    return markdown(headings, rows) + "\n"
 
 
 def main() -> None:

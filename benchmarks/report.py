@@ -1,10 +1,10 @@
-"""What the benchmarks that measure detection have in common: two options, and where the results go."""
+"""What the benchmarks have in common: two options, tables in Markdown, and where the results go."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,13 @@ def parser_for(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, help="write the table here as Markdown")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
+
+
+def markdown(headings: list[str], rows: Iterable[Iterable[object]], *, texts: Iterable[str] = ()) -> str:
+    """A table; numbers stand to the right, the first column and those named in `texts` to the left."""
+    left = {headings[0], *texts}
+    lines = [headings, ["---" if heading in left else "---:" for heading in headings], *rows]
+    return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
 
 
 def report(results: Results, as_markdown: Callable[[Results], str], arguments: argparse.Namespace) -> None:

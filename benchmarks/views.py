@@ -23,7 +23,7 @@ from gditd.views.fusion import Fusion
 from gditd.views.lesson import Lesson
 from gditd.views.looks import FORESTS, VIEWS, ViewSet, fitting_names
 from gditd.views.weights import auroc, normalised
-from report import Results
+from report import Results, markdown
 
 TREES = dict.fromkeys(FORESTS, 60)
 
@@ -86,22 +86,21 @@ def as_markdown(results: Results) -> str:
         "# What each view adds",
         "OOD AUROC in %, means over two OOD classes.",
         "## Each view alone, learned from all training rows",
-        markdown(100 * alone.groupby("table").mean().reindex(tables)[["fused", *names]], "{:.1f}"),
+        with_means(100 * alone.groupby("table").mean().reindex(tables)[["fused", *names]], "{:.1f}"),
         "## What the fusion loses without a view, in points; - where it was dropped or does not fit the table",
-        markdown(100 * lost.groupby("table").mean().reindex(tables, columns=["table", *names])[names], "{:+.2f}"),
+        with_means(100 * lost.groupby("table").mean().reindex(tables, columns=["table", *names])[names], "{:+.2f}"),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def markdown(frame: pd.DataFrame, form: str) -> str:
+def with_means(frame: pd.DataFrame, form: str) -> str:
     """A table with a last line of means."""
     frame = pd.concat([frame, frame.mean().rename("mean").to_frame().T])
-    lines = [["table", *frame.columns], ["---", *["---:"] * frame.shape[1]]]
-    lines += [
-        [str(name), *("-" if pd.isna(value) else form.format(value) for value in row)]
+    rows = [
+        [name, *("-" if pd.isna(value) else form.format(value) for value in row)]
         for name, row in zip(frame.index, frame.to_numpy(), strict=True)
     ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(["table", *frame.columns], rows)
 
 
 if __name__ == "__main__":

@@ -91,16 +91,18 @@ def test_fit_report_uses_rows_held_out(model, tmp_path):
     frame, labels = mixed_table((70, 80, 110))
     figures = fit_report(model, frame.assign(site="A"), labels, tmp_path / "r.html")
     page = read(tmp_path / "r.html")
-    assert figures["n_rows"] == 21 + 24 + 33
+    assert figures["n_rows"] == model.model_.calibrator.fold_counts[0].sum() < len(frame)
     assert "These rows were held out of training" in page.text
     assert {"training", "data", "map"} < set(page.anchors)
     assert {"curves", "drift"}.isdisjoint(page.anchors)
 
 
-def new_rows_held_out_are_those_that_calibrate(model):
-    frame, labels = mixed_table((70, 80, 110))
+@pytest.mark.parametrize("counts", [(70, 80, 110), (300, 400, 900)])  # of large classes, views set rows aside
+def test_rows_held_out_are_those_that_calibrate(counts):
+    frame, labels = mixed_table(counts)
+    model = quick().fit(frame, labels)
     held_out = held_out_rows(model, np.searchsorted(model.classes_, labels))
-    own = model.class_scores(frame[held_out].assign(site="A"))
+    own = model.class_scores(frame[held_out])
     own = -own[np.arange(len(own)), np.searchsorted(model.classes_, labels[held_out])]
     assert np.allclose(np.sort(own), np.sort(model.model_.calibrator.state()[1]["scores"]))
 
@@ -163,6 +165,17 @@ def test_many_classes_and_columns_stay_readable(tmp_path):
     assert "Of 60 classes, the 15 largest and the 15 smallest are shown." in page.text
     assert "50 more columns are not listed." in page.text
     assert "The 20 largest of 60." in page.text
+
+
+def test_nothing_is_cut_on_a_telephone(browser, model, new_rows, tmp_path):
+    evaluate_report(model, *new_rows, None, tmp_path / "r.html")
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto((tmp_path / "r.html").as_uri())
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 390
+    for words in ("caption span", ".few td", "svg.plain text"):
+        ends = page.eval_on_selector_all(words, "found => found.map((one) => one.getBoundingClientRect().right)")
+        assert max(ends) <= 390, words
+    page.close()
 
 
 @pytest.mark.parametrize("n_classes", [1, 2])

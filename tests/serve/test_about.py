@@ -1,16 +1,22 @@
 """What the service says of itself: models, schema, health, figures, log, page; and whom it tells."""
 
 import json
+import re
 import shutil
 
+import numpy as np
+import pandas as pd
 import pytest
 from starlette.testclient import TestClient
 
 import gditd
+from gditd import GDITDClassifier
 from gditd.serve.app import PAGE, create_app
 from gditd.serve.models import Registry
 from gditd.serve.settings import Settings
 from tests.serve.conftest import CSV
+
+TAKE_ROWS = ("/v1/predict", "/v1/explain")
 
 
 def test_schema(client, model_file):
@@ -34,9 +40,62 @@ def test_schema(client, model_file):
     assert gditd.load(model_file).verdict([schema["example"]])["verdict"].item() != "OOD"
 
 
-def test_the_example_is_a_row_the_model_takes(client):
-    example = client.get("/v1/schema").json()["example"]
-    assert client.post("/v1/predict", json={"rows": [example]}).status_code == 200
+def save(folder, table, labels):
+    path = folder / "own.gditd"
+    GDITDClassifier(preset="fast", max_epochs=20, random_state=0).fit(table, labels).save(path)
+    return path
+
+
+def example_and_verdict(client):
+    """The example of the description, which all that takes rows must take."""
+    paths = client.get("/openapi.json").json()["paths"]
+    bodies = [paths[path]["post"]["requestBody"]["content"]["application/json"] for path in TAKE_ROWS]
+    (body,) = {json.dumps(body["examples"]["own"]["value"]) for body in bodies}
+    answers = [client.post(path, content=body) for path in TAKE_ROWS]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    return json.loads(body)["rows"][0], answers[0].json()["verdicts"][0]["verdict"]
+
+
+def test_the_example_has_values_such_as_its_columns_have(serving, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.choice(["most", "few"], 300, p=[0.7, 0.3])
+    sizes = np.where(labels == "most", 5.0, -5.0) + rng.normal(size=300)  # the mean lies where there is no row
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 300), unit="D")
+    table = pd.DataFrame(
+        {
+            "size": sizes,
+            "narrow": 123_441.0 + rng.normal(0.0, 0.1, 300),
+            "code": rng.choice([1, 1000], 300),
+            "day": days,
+            "moment": days + pd.to_timedelta(rng.integers(1, 86_400, 300), unit="s"),
+            "time": [f"{hour:02}:30" for hour in rng.integers(0, 24, 300)],
+            "flag": rng.choice(["true", "false"], 300, p=[0.8, 0.2]),
+            "region": np.where(labels == "most", "south", "north"),
+            "long": rng.choice(["long " * 30, "longer " * 30], 300),
+            "gap": np.where(labels == "most", np.nan, 1.0 + rng.random(300)),
+            "always": 1,
+        }
+    )
+    example, verdict = example_and_verdict(serving(save(tmp_path, table, labels)))
+    assert verdict == "most"
+    assert list(example) == list(table.columns)[:-1]
+    assert example["size"] == pytest.approx(5.0, abs=0.5)
+    assert example["narrow"] == pytest.approx(123_441.0, abs=0.1)
+    assert example["code"] in (1, 1000)
+    assert pd.Timestamp(example["day"]) in set(days)
+    assert len(example["day"]) == len("2024-01-01")
+    assert len(example["moment"]) == len("2024-01-01T12:00:00")
+    assert re.fullmatch(r"\d\d:30:00", example["time"])
+    assert (example["flag"], example["region"], example["gap"]) == (True, "south", None)
+    assert example["long"] in set(table["long"])
+
+
+def test_the_example_of_a_model_without_column_names_has_every_place(serving, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 100)
+    table = np.column_stack([rng.normal(size=200), np.full(200, 7.0), 9.0 * labels + rng.normal(size=200)])
+    example, verdict = example_and_verdict(serving(save(tmp_path, table, labels)))
+    assert (list(example), example["x1"], verdict) == (["x0", "x1", "x2"], "7", "0")
 
 
 def test_openapi_has_examples_and_no_foreign_scripts(client):

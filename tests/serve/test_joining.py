@@ -1,6 +1,7 @@
 """Requests that are scored together get what they would get alone, and nobody pays for another's mistake."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -28,7 +29,12 @@ def ask(model_file):
             asked = [client.post(path, json={"rows": rows}) for path, rows in paths_and_rows]
             return await asyncio.gather(*asked), joined
 
-    return lambda requests: asyncio.run(together(requests))
+    def in_a_thread(requests):
+        # Playwright leaves a loop running in the main thread, where asyncio then allows no other.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, together(requests)).result()
+
+    return in_a_thread
 
 
 def test_joined_verdicts_are_those_of_each_alone(ask, rows):

@@ -384,6 +384,7 @@ def test_a_hundred_thousand_rows(page, large):
     page.set_input_files("#file", large)
     settled_late(page)
     expect(page.locator("#page-range")).to_have_text("1 to 100 of 100,000 rows")
+    expect(page.locator("#map-drawn")).to_have_text("One row in 5 is drawn.")
     page.click("#page-last")
     assert column(page, 0)[-1] == "100000"
     page.fill("#page-number", "500")
@@ -418,8 +419,10 @@ def test_stop_keeps_what_is_judged(page, large):
             route.continue_()
 
     page.route("**/v1/predict*", answer_once)
+    page.set_viewport_size({"width": 390, "height": 844})  # where all that comes is below what is in sight
     page.set_input_files("#file", large)
     page.wait_for_selector("#verdicts-body tr")
+    expect(page.locator("#stop")).to_be_in_viewport()
     page.click("#stop")
     expect(page.locator("#status")).to_contain_text("Stopped: 10,000 rows")
     expect(page.locator("#problem")).to_be_hidden()

@@ -33,17 +33,21 @@ class Service:
         self.port = int(found[1])
 
     def ask(self, rows):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.request("POST", "/v1/predict", json.dumps({"rows": rows}), {"content-type": "application/json"})
-        answer = connection.getresponse()
-        status, body = answer.status, json.loads(answer.read())
-        connection.close()
-        return status, body
+        return ask(self.port, rows)
 
     def end(self):
         """Exit code, what is left on stdout, and the log."""
         stdout, _ = self.process.communicate(timeout=60)
         return self.process.returncode, stdout, self.log.read_text()
+
+
+def ask(port, rows):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("POST", "/v1/predict", json.dumps({"rows": rows}), {"content-type": "application/json"})
+    answer = connection.getresponse()
+    status, body = answer.status, json.loads(answer.read())
+    connection.close()
+    return status, body
 
 
 @pytest.fixture
@@ -109,6 +113,20 @@ def test_a_request_in_flight_is_answered_before_the_end(start, model_file, new_r
     assert len(json.loads(answer.read())["verdicts"]) == 4_000 * len(lines)
     connection.close()
     assert service.end() == (0, "", "")
+
+
+def test_goes_on_where_nobody_reads_what_it_prints(model_file, rows):
+    process = subprocess.Popen([*GDITD, str(model_file), "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    port = int(process.stdout.readline().rsplit(b":")[-1])
+    process.stdout.close()
+    process.stderr.close()
+    try:
+        for _ in range(2):  # the line in the log comes after the answer
+            assert ask(port, rows[:1])[0] == 200
+        process.terminate()
+        assert process.wait(timeout=60) == 0
+    finally:
+        process.kill()
 
 
 def test_what_cannot_start_says_so_in_one_line(model_file, tmp_path):

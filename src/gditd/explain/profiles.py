@@ -97,6 +97,18 @@ class ClassProfiles:
             return text
         return f"{text}, " + (f"missing in {percent(share)}" if share else "never missing")
 
+    def middle(self, schema: TableSchema, profile: int) -> dict[str, float | str | None]:
+        """By column: the median, of a boolean the share of true, the most common category; None where all is missing.
+
+        Each by itself: together they are nobody's row.
+        """
+        medians = self.quantiles[profile, :, 1].tolist()
+        found: dict[str, float | str | None] = {
+            column.name: None if np.isnan(median) else median
+            for column, median in zip(numeric_columns(schema), medians, strict=True)
+        }
+        return found | {name: next((text for text, _ in of[profile]), None) for name, of in self.categories.items()}
+
     def _usual_value(self, schema: TableSchema, profile: int, column: ColumnSchema) -> str:
         if column.kind == "category":
             return _categories_text(self.categories[column.name][profile])
@@ -133,6 +145,7 @@ class ClassProfiles:
             quantiles.shape == (n, len(numeric_columns(schema)), len(_LEVELS))
             and missing.shape == (n, len(schema.used))
             and not np.isinf(quantiles).any()
+            and bool((np.isnan(quantiles).any(axis=2) == np.isnan(quantiles).all(axis=2)).all())
             and bool(((missing >= 0) & (missing <= 1)).all())
             and set(categories) == {column.name for column in schema.used if column.kind == "category"}
             and all(len(by_profile) == n for by_profile in categories.values())

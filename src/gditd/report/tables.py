@@ -9,7 +9,7 @@ from html import escape
 from gditd.report.page import note, scroll_box
 
 TABLE_STYLE = """
-caption { white-space: nowrap; }
+caption span { display: block; position: sticky; left: 0; max-width: min(72rem, 100vw - 2rem); width: max-content; }
 td.text { text-align: left; }
 td.long { white-space: normal; min-width: 17rem; }
 td.text ul { margin: 0; padding-left: 1rem; }
@@ -18,11 +18,13 @@ thead th.text { text-align: left; }
 thead th { vertical-align: bottom; }
 tbody th.long { white-space: normal; min-width: 12rem; }
 td.shaded { background: color-mix(in srgb, var(--c0) calc(var(--share) * 55%), transparent); }
+@media (max-width: 36rem) { .few td.text { white-space: normal; min-width: 8rem; } }
 tbody tr:nth-child(even) { background: color-mix(in srgb, var(--shade) 60%, transparent); }
 """
 
 
 LONG = 60  # characters
+FEW_COLUMNS = 3  # a table of so many fits a telephone if its words are broken into lines
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,9 @@ def table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[Cell]],
         f'<tr><th scope="row"{broken(first)}>{inner(first)}</th>{"".join(data_cell(cell) for cell in others)}</tr>\n'
         for first, *others in rows
     )
+    size = ' class="few"' if len(headings) <= FEW_COLUMNS else ""
     whole = (
-        f"<table>\n<caption>{escape(caption)}</caption>\n<thead><tr>{heads}</tr></thead>\n"
+        f"<table{size}>\n<caption><span>{escape(caption)}</span></caption>\n<thead><tr>{heads}</tr></thead>\n"
         f"<tbody>\n{body}</tbody>\n</table>\n"
     )
     return scroll_box(caption, whole) + "".join(note(words) for words in notes)

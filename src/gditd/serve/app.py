@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 
+import pyarrow as pa
 from fastapi import FastAPI
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
@@ -21,10 +22,10 @@ from gditd.serve.batching import SMALL_ROWS
 from gditd.serve.bodies import read_body
 from gditd.serve.errors import Refusal
 from gditd.serve.formats import Format, answer_format, body_format
-from gditd.serve.logs import RECORD, Record
+from gditd.serve.logs import RECORD
 from gditd.serve.middleware import FrontDoor
 from gditd.serve.models import Served
-from gditd.serve.options import PredictOptions, explain_options, model_option, predict_options
+from gditd.serve.options import ModelOption, PredictOptions, explain_options, model_option, predict_options
 from gditd.serve.parsing import body_tables, json_rows, refuse_many
 from gditd.serve.rendering import Judged, as_json, as_table
 from gditd.serve.routes import PlainRoute
@@ -89,20 +90,27 @@ class Endpoints:
 
     async def predict(self, request: Request) -> Response:
         """Verdicts on rows."""
+        return await self._within_limits(self._predict, request)
+
+    async def explain(self, request: Request) -> Response:
+        """Why rows are strange."""
+        return await self._within_limits(self._explain, request)
+
+    async def _within_limits(self, handler: Handler, request: Request) -> Response:
+        """Let a handler answer, unless too many are at it, and no longer than is allowed."""
         with self._service.admitted():
             async with asyncio.timeout(self._settings.timeout):
-                options = predict_options(request.scope["query_string"])
-                served = self._registry.get(options.model)
-                record: Record = request.scope[RECORD]
-                record.model = served.name
-                form = body_format(record.header(b"content-type"))
-                answer = answer_format(record.header(b"accept"))
-                body = await read_body(request, self._settings.max_body)
-                if len(body) <= INLINE_BYTES and form == answer == Format.json and options.verdicts_only:
-                    rows = json_rows(body, self._settings.max_rows)
-                    if 0 < len(rows) <= SMALL_ROWS:
-                        return await self._predict_small(request, served, rows, options)
-                return await self._predict_table(request, served, body, options, form=form, answer=answer)
+                return await handler(request)
+
+    async def _predict(self, request: Request) -> Response:
+        options = predict_options(request.scope["query_string"])
+        answer = answer_format(request.scope[RECORD].header(b"accept"))
+        served, form, body = await self._received(request, options)
+        if len(body) <= INLINE_BYTES and form == answer == Format.json and options.verdicts_only:
+            rows = json_rows(body, self._settings.max_rows)
+            if 0 < len(rows) <= SMALL_ROWS:
+                return await self._predict_small(request, served, rows, options)
+        return await self._predict_table(request, served, body, options, form=form, answer=answer)
 
     async def _predict_small(
         self, request: Request, served: Served, rows: list[dict[str, object]], options: PredictOptions
@@ -120,9 +128,7 @@ class Endpoints:
         self, request: Request, served: Served, body: bytes, options: PredictOptions, *, form: Format, answer: Format
     ) -> Response:
         """A whole table, piece by piece; reading and writing it is done in threads of their own."""
-        tables = await asyncio.to_thread(
-            body_tables, body, form, most_rows=self._settings.max_rows, most_bytes=self._settings.max_body
-        )
+        tables = await self._tables(body, form)
         pieces: list[Judged] = []
         rows = 0
         for table in tables:
@@ -135,28 +141,31 @@ class Endpoints:
         self._count(request, served, rows, sum(piece.verdicts.n_ood for piece in pieces))
         return Response(content, media_type=answer.value)
 
-    async def explain(self, request: Request) -> Response:
-        """Why rows are strange."""
-        with self._service.admitted():
-            async with asyncio.timeout(self._settings.timeout):
-                options = explain_options(request.scope["query_string"])
-                served = self._registry.get(options.model)
-                record: Record = request.scope[RECORD]
-                record.model = served.name
-                form = body_format(record.header(b"content-type"))
-                body = await read_body(request, self._settings.max_body)
-                tables = await asyncio.to_thread(
-                    body_tables, body, form, most_rows=self._settings.max_rows, most_bytes=self._settings.max_body
-                )
-                rows = sum(table.num_rows for table in tables)
-                refuse_many(rows, EXPLAINED_ROWS)
-                record.rows = rows
-                explanations = [
-                    explanation
-                    for table in tables
-                    for explanation in await self._service.explain(served, table, options.columns)
-                ]
+    async def _explain(self, request: Request) -> Response:
+        options = explain_options(request.scope["query_string"])
+        served, form, body = await self._received(request, options)
+        tables = await self._tables(body, form)
+        rows = sum(table.num_rows for table in tables)
+        refuse_many(rows, EXPLAINED_ROWS)
+        request.scope[RECORD].rows = rows
+        explanations = [
+            explanation
+            for table in tables
+            for explanation in await self._service.explain(served, table, options.columns)
+        ]
         return json_response({"explanations": explanations})
+
+    async def _received(self, request: Request, options: ModelOption) -> tuple[Served, Format, bytes]:
+        """The model that is asked for, and the body with its format; what can be refused before it is read, is."""
+        served = self._asked_for(request, options)
+        form = body_format(request.scope[RECORD].header(b"content-type"))
+        return served, form, await read_body(request, self._settings.max_body)
+
+    async def _tables(self, body: bytes, form: Format) -> list[pa.Table]:
+        """A body's rows, read in a thread of its own."""
+        return await asyncio.to_thread(
+            body_tables, body, form, most_rows=self._settings.max_rows, most_bytes=self._settings.max_body
+        )
 
     async def models(self, _: Request) -> Response:
         """The models by name."""
@@ -168,11 +177,11 @@ class Endpoints:
 
     async def schema(self, request: Request) -> Response:
         """What a model knows."""
-        return json_response(self._asked_for(request).schema)
+        return json_response(self._asked_for(request, model_option(request.scope["query_string"])).schema)
 
     async def map(self, request: Request) -> Response:
         """The known classes as circles."""
-        served = self._asked_for(request)
+        served = self._asked_for(request, model_option(request.scope["query_string"]))
         circles = [
             {"label": circle.label, "x": circle.x, "y": circle.y, "radius": circle.radius}
             for circle in served.map.circles
@@ -190,8 +199,9 @@ class Endpoints:
         metrics = self._service.metrics
         return Response(metrics.exposition(), headers={"content-type": metrics.content_type})
 
-    def _asked_for(self, request: Request) -> Served:
-        served = self._registry.get(model_option(request.scope["query_string"]).model)
+    def _asked_for(self, request: Request, options: ModelOption) -> Served:
+        """The model that a request names, noted for the log."""
+        served = self._registry.get(options.model)
         request.scope[RECORD].model = served.name
         return served
 

@@ -7,6 +7,7 @@ import logging
 import sys
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter
@@ -72,7 +73,8 @@ class Log:
 
     def _write(self, level: str, **fields: Any) -> None:
         line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "level": level, **fields}
-        print(json.dumps(line, ensure_ascii=False), file=sys.stderr, flush=True)
+        with suppress(BrokenPipeError):  # a service whose log nobody reads any more goes on serving
+            print(json.dumps(line, ensure_ascii=False), file=sys.stderr, flush=True)
 
 
 class ServerMessages(logging.Handler):

@@ -19,8 +19,9 @@ from gditd.cli.tasks.typed import typed
 from gditd.embedding_map import EmbeddingMap
 from gditd.explain import Explanation
 from gditd.serve.errors import Refusal
+from gditd.serve.example import example_row
 from gditd.serve.joining import shape_of
-from gditd.serve.schema import described, example_row
+from gditd.serve.schema import described
 from gditd.serve.scoring import Scorer
 from gditd.tables.convert import rows_to_arrow
 

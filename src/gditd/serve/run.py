@@ -10,7 +10,7 @@ import shlex
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 
 import torch
@@ -84,7 +84,8 @@ async def work(server: Server, service: Service, listening: socket.socket, host:
     gc.collect()
     gc.freeze()
     if not server.should_exit:
-        announce(service, address(listening, host), to_others=not is_loopback(listening))
+        with suppress(BrokenPipeError):  # as in `| head -1`: whoever has read the address wants the service
+            announce(service, address(listening, host), to_others=not is_loopback(listening))
     await serving
 
 

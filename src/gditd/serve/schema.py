@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gditd import GDITDClassifier
+from gditd.serve.example import example_row, moment
 from gditd.tables.schema import ColumnSchema
 
 MOST_CATEGORIES = 200  # told about a column
-DIGITS = 4  # of an example's numbers
 
 
 def described(name: str, model: GDITDClassifier) -> dict[str, Any]:
@@ -48,29 +46,6 @@ def described_column(column: ColumnSchema) -> dict[str, Any]:
         limits = {"minimum": column.minimum, "maximum": column.maximum, "mean": column.mean}
         return common | limits | {"integer": column.integer}
     if column.kind == "datetime":
+        assert column.minimum is not None and column.maximum is not None
         return common | {"minimum": moment(column.minimum), "maximum": moment(column.maximum)}
     return common
-
-
-def example_row(model: GDITDClassifier) -> dict[str, Any]:
-    """A row of usual values; columns that are not used are left out."""
-    return {column.name: example_value(column) for column in model.model_.encoder.schema_.used}
-
-
-def example_value(column: ColumnSchema) -> Any:
-    """A usual value of a column."""
-    if column.kind == "category":
-        return column.categories[0][0]
-    assert column.mean is not None
-    if column.kind == "boolean":
-        return column.mean >= 0.5
-    if column.kind == "datetime":
-        return moment(column.mean)
-    return round(column.mean) if column.integer else float(f"{column.mean:.{DIGITS}g}")
-
-
-def moment(seconds: float | None) -> str | None:
-    """Seconds since 1970 as ISO text, a date where it is midnight."""
-    if seconds is None:
-        return None
-    return str(np.datetime64(int(seconds), "s")).removesuffix("T00:00:00")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gditd.report.charts.axis import Scale, bottom_axis
-from gditd.report.charts.svg import LONGEST_LABEL, WIDTH, element, line, picture, text
+from gditd.report.charts.svg import LONGEST_LABEL, WIDTH, element, limit, picture, text
 
 ROW = 22.0
 LABELS, VALUES = 136.0, 108.0  # room for words on both sides
@@ -37,7 +37,7 @@ def bars(items: Sequence[Bar], *, title: str, unit: str, percent: bool = False) 
             element("rect", x=LABELS, y=top + 4, width=end - LABELS, height=ROW - 8, fill="var(--c0)"),
         ]
         if bar.limit is not None:
-            parts.append(line(scale(bar.limit), top + 1, scale(bar.limit), top + ROW - 1, "limit"))
+            parts.append(limit(scale(bar.limit), top + 1, top + ROW - 1))
         parts.append(text(max(end, scale(bar.limit or 0.0)) + 6, top + 15, bar.words, css="faint halo"))
     said = "; ".join(f"{bar.label}: {bar.words}" for bar in items)
     return picture(WIDTH, height + 40, f"Bar chart. {title}: {said}.", "".join(parts))

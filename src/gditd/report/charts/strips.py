@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gditd.report.charts.axis import Scale, bottom_axis
-from gditd.report.charts.svg import WIDTH, element, line, number, picture, text
+from gditd.report.charts.svg import WIDTH, element, limit, line, number, picture, text
 
 ROW, GRAPH = 54.0, 32.0  # of each strip, and of the histogram in it
 EDGE = 12.0
@@ -43,7 +43,7 @@ def strips(items: Sequence[Strip], scale: Scale, *, title: str, axis: str) -> st
             text(WIDTH - EDGE, floor - GRAPH - 4, strip.words, anchor="end", css="faint halo"),
         ]
         if strip.limit is not None:
-            parts.append(line(scale(strip.limit), floor - GRAPH, scale(strip.limit), floor, "limit"))
+            parts.append(limit(scale(strip.limit), floor - GRAPH, floor))
     said = "; ".join(f"{strip.label}: {strip.words}" for strip in items)
     return picture(WIDTH, bottom + 40, f"Histograms. {title}: {said}.", "".join(parts))
 

@@ -19,12 +19,13 @@ svg text.faint, svg text.tick { fill: var(--faint); }
 svg .grid { stroke: var(--line); stroke-width: 1; }
 svg .frame { stroke: var(--faint); stroke-width: 1; fill: none; }
 svg .limit { stroke: var(--ood); stroke-width: 1.75; stroke-dasharray: 4 3; fill: none; }
+svg .limit-back { stroke: var(--paper); stroke-width: 4.5; }
 svg .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; stroke-linejoin: round; }
 .legend { display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; margin: .4rem 0; padding: 0; list-style: none;
   font-size: .875rem; }
 .legend li { display: flex; align-items: center; gap: .35rem; }
 .legend svg { width: 22px; height: 14px; flex: none; }
-@media (max-width: 36rem) { svg.map text { font-size: 20px; } }
+@media (max-width: 36rem) { svg text { font-size: 13.5px; } svg.map text { font-size: 20px; } }
 @media print { figure.chart, tr { break-inside: avoid; } h2 { break-after: avoid; } .scroll { overflow: visible; } }
 """
 

@@ -35,6 +35,11 @@ def line(x1: float, y1: float, x2: float, y2: float, css: str) -> str:
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, css=css)
 
 
+def limit(x: float, top: float, bottom: float) -> str:
+    """A limit to keep: a dashed line upright, on a strip of paper that keeps it visible over any colour."""
+    return line(x, top, x, bottom, "limit-back") + line(x, top, x, bottom, "limit")
+
+
 def picture(width: float, height: float, label: str, inner: str, *, css: str = "plain") -> str:
     """A whole drawing; `label` says in words what it shows, for those who do not see it."""
     size = f'viewBox="0 0 {number(width)} {number(height)}"'

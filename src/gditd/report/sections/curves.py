@@ -34,14 +34,14 @@ def curves(material: Material) -> Part | Absent:
     roc = lines(
         [Line([(0, 0), (1, 1)], "var(--faint)", CHANCE_DASH), Line(thinned(false_alarms, found), colour(0))],
         title=f"ROC curve, area {percent(figures['ood_auroc'])}",
-        axes=("known rows called OOD", "OOD rows called OOD"),
+        axes=("share of known rows called OOD", "share of OOD rows called OOD"),
         unit_square=True,
         marked=[(VERDICTS, (figures["false_alarm_rate"], figures["ood_recall"]))],
     )
     pr = lines(
         [Line([(0, share), (1, share)], "var(--faint)", CHANCE_DASH), Line(thinned(recall, precision), colour(0))],
         title=f"Precision-recall curve, average precision {percent(figures['ood_aupr'])}",
-        axes=("recall: OOD rows called OOD", "precision: called OOD and OOD"),
+        axes=("recall: share of OOD rows called OOD", "precision: share of rows called OOD that are OOD"),
         unit_square=True,
         marked=[] if right is None else [(VERDICTS, (figures["ood_recall"], right))],
     )

@@ -14,6 +14,7 @@ from gditd.tables import ColumnSchema
 
 MOST_COLUMNS = 20  # listed
 MOST_UNSEEN = 20
+PLURALS = {"number": "numbers", "category": "categories", "boolean": "booleans", "datetime": "datetimes"}
 
 
 def data(material: Material, drifts: list[ColumnDrift]) -> Part:
@@ -54,7 +55,7 @@ def columns(material: Material, drifts: list[ColumnDrift]) -> str:
     schema = material.model.model_.encoder.schema_
     kinds = Counter(column.kind for column in schema.used)
     said = f"The model uses {columns_text(len(schema.used))}: "
-    said += listed([f"{count:,} {kind}" for kind, count in kinds.most_common()]) + "."
+    said += listed([kind_words(kind, count) for kind, count in kinds.most_common()]) + "."
     constant = [name(column.name) for column in schema.columns if column.kind == "constant"]
     if constant:
         said += f" Not used, because they have one value in all training rows: {listed(constant, 20)}."
@@ -64,6 +65,11 @@ def columns(material: Material, drifts: list[ColumnDrift]) -> str:
     gaps = [column for column in schema.used if column.share_missing or here[column.name]]
     said += f" Values are missing in {columns_text(len(gaps))}." if gaps else " No value is missing."
     return paragraph(said) + column_table(material, schema.used, here)
+
+
+def kind_words(kind: str, count: int) -> str:
+    """How many columns are of a kind."""
+    return f"{count:,} {PLURALS[kind] if count > 1 else kind}"
 
 
 def column_table(material: Material, used: tuple[ColumnSchema, ...], here: dict[str, float]) -> str:

@@ -21,13 +21,20 @@ def scores(material: Material) -> Part:
     charts = [score_strips(material)]
     if material.calibrated:
         charts.append(p_value_strips(material))
-    said = "The OOD score is minus the largest zeta: the higher, the stranger. " + (
+    said = score_words(material) + (
         "A row is called OOD if its p-value is below alpha for every class; for a class that means a score beyond "
         "its dashed line."
         if material.calibrated
         else "By the sign rule a row is called OOD if its score is above zero, the dashed line."
     )
     return Part("scores", "OOD scores by class", paragraph(said) + side_by_side(charts))
+
+
+def score_words(material: Material) -> str:
+    """What the OOD score is."""
+    views = material.model.summary()["views"]
+    made = "is minus the largest zeta" if list(views) == ["zeta"] else "weighs how strange several views find a row"
+    return f"The OOD score {made}: the higher, the stranger. "
 
 
 def score_strips(material: Material) -> str:
@@ -37,7 +44,8 @@ def score_strips(material: Material) -> str:
     scale = score_scale(values, limits, ~material.is_unseen)
     items = class_strips(material, values, limits.tolist())
     drawing = strips(items, scale, title="OOD scores by class", axis="OOD score (logarithmic to the right)")
-    caption = "OOD scores of the rows of each true class; dashed: where the class starts to reject."
+    caption = "OOD scores of the rows of each true class, each as high as its fullest bar; dashed: where the class "
+    caption += "starts to reject."
     caption += " The last bar counts all rows beyond." if values.max() > scale.high else ""
     return figure("OOD scores", drawing, caption + material.left_out_of_charts())
 
@@ -48,8 +56,8 @@ def p_value_strips(material: Material) -> str:
     items = class_strips(material, material.scored.p_value, limits)
     drawing = strips(items, Scale(0.0, 1.0, *ACROSS), title="P-values by class", axis="p-value of the best class")
     caption = (
-        "P-values; dashed: alpha, below which a row is called OOD. Rows that come as training rows did spread evenly "
-        "or lean to the right; rows of no known class pile up at the left."
+        "P-values, drawn in the same way; dashed: alpha, below which a row is called OOD. Rows that come as training "
+        "rows did spread evenly or lean to the right; rows of no known class pile up at the left."
     )
     return figure("P-values", drawing, caption + material.left_out_of_charts())
 

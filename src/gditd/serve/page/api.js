@@ -22,7 +22,7 @@ export class ServiceError extends Error {
  * @typedef {{name: string, alpha?: number}} ModelEntry
  * @typedef {{name: string, kind: string, minimum?: any, maximum?: any, mean?: number, categories?: string[],
  *   n_categories?: number, missing_allowed?: boolean, summary?: string}} Column
- * @typedef {{classes: any[], alpha?: number, promises?: any[], columns: Column[], example?: Record<string, any>,
+ * @typedef {{classes: any[], alpha?: number, promises?: any[], columns: Column[], example: Record<string, any>,
  *   rule?: string, calibration?: string}} Schema
  * @typedef {{verdict: any, known_class: any, p_value: number | null, ood_score: number, x?: number, y?: number,
  *   error?: string | null}} Verdict
@@ -48,7 +48,7 @@ export class Service {
   /** @returns {Promise<Schema>} */
   async schema() {
     const schema = await this.#json("v1/schema");
-    return { ...schema, classes: schema.classes ?? [], columns: schema.columns ?? [] };
+    return { ...schema, classes: schema.classes ?? [], columns: schema.columns ?? [], example: schema.example ?? {} };
   }
 
   /** @returns {Promise<Circle[]>} the classes on the map; none where the model has no map */

@@ -32,6 +32,15 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/**
+ * A name that may be broken between its words, as in claim_amount, before it is broken anywhere.
+ * @param {string} name
+ * @returns {(Node | string)[]}
+ */
+export function breakable(name) {
+  return name.split(/(?<=[_./-])/).flatMap((word, place) => (place ? [make("wbr"), word] : [word]));
+}
+
 /** Let the browser draw and answer the keyboard between two pieces of long work. */
 export function breathe() {
   return new Promise((resolve) => setTimeout(resolve, 0));

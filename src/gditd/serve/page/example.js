@@ -12,30 +12,20 @@ const STRANGE_TEXT = "something new";
 
 /** @param {Schema} schema @returns {string} CSV with column names */
 export function exampleCsv(schema) {
-  const columns = schema.columns.filter((column) => column.kind !== "constant" || given(schema, column) !== undefined);
-  const plain = columns.map((column) => asText(given(schema, column) ?? typical(column)));
-  const strange = columns
-    .map((column, place) => ({ place, value: strangeValue(column) }))
+  const columns = new Map(schema.columns.map((column) => [column.name, column]));
+  const names = Object.keys(schema.example);
+  const plain = names.map((name) => asText(schema.example[name]));
+  const strange = names
+    .map((name, place) => ({ place, value: strangeValue(columns.get(name)) }))
     .filter(({ value }) => value !== null)
     .slice(0, STRANGE_ROWS)
     .map(({ place, value }) => plain.map((own, here) => (here === place ? String(value) : own)));
-  return [columns.map((column) => column.name), plain, ...strange].map(csvLine).join("");
+  return [names, plain, ...strange].map(csvLine).join("");
 }
 
-/** @param {Schema} schema @param {Column} column */
-function given(schema, column) {
-  return schema.example?.[column.name];
-}
-
-/** @param {Column} column */
-function typical(column) {
-  if (column.kind === "number" && column.mean !== undefined) return column.mean;
-  if (column.kind === "boolean") return "false";
-  return column.categories?.[0] ?? column.minimum ?? "";
-}
-
-/** A value that no training row had; null where there is none. @param {Column} column */
+/** A value that no training row had; null where there is none. @param {Column | undefined} column */
 function strangeValue(column) {
+  if (column === undefined) return null; // not looked at
   if (column.kind === "number" && Number.isFinite(column.minimum) && Number.isFinite(column.maximum)) {
     return Number((column.maximum + 3 * (column.maximum - column.minimum)).toPrecision(4));
   }

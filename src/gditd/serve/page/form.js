@@ -2,7 +2,7 @@
  * A form for a single case, made from what is known of the model's columns.
  */
 
-import { byId, make } from "./dom.js";
+import { breakable, byId, make } from "./dom.js";
 import * as formats from "./formats.js";
 
 /** @typedef {import("./api.js").Schema} Schema */
@@ -24,7 +24,7 @@ export class CaseForm {
   /** Build the form. @param {Schema} schema */
   start(schema) {
     const columns = schema.columns.filter((column) => column.kind !== "constant");
-    this.example = schema.example ?? {};
+    this.example = schema.example;
     this.fields = new Map(columns.map((column, place) => [column.name, fieldFor(column, `case-${place}`)]));
     const elements = [...this.fields.values()].map((field) => field.element);
     const rest = elements.slice(SHOWN_AT_ONCE);
@@ -45,7 +45,8 @@ export class CaseForm {
 
   /** The case as it stands; what is left empty is missing. @returns {Record<string, any>} */
   row() {
-    return Object.fromEntries([...this.fields].map(([name, field]) => [name, field.get()]));
+    // The example first: a model without column names takes all by place, also those that have no field.
+    return { ...this.example, ...Object.fromEntries([...this.fields].map(([name, field]) => [name, field.get()])) };
   }
 }
 
@@ -68,7 +69,7 @@ function fieldFor(column, id) {
 function labelled(column, id, hint, ...controls) {
   const about = hint ? make("span", { class: "hint", id: `${id}-hint`, text: hint }) : null;
   if (about) controls[0].setAttribute("aria-describedby", about.id);
-  return make("div", { class: "field" }, make("label", { for: id, text: column.name }), ...controls, about);
+  return make("div", { class: "field" }, make("label", { for: id }, ...breakable(column.name)), ...controls, about);
 }
 
 /** @param {Column} column @param {string} id @returns {Field} */
@@ -103,7 +104,7 @@ function booleanField(column, id) {
     element: make(
       "div",
       { class: "field" },
-      make("span", { class: "check" }, box, make("label", { for: id, text: column.name })),
+      make("span", { class: "check" }, box, make("label", { for: id }, ...breakable(column.name))),
       make("span", { class: "check hint" }, unknown,
         make("label", { for: unknown.id }, "not known", make("span", { class: "unseen", text: `: ${column.name}` }))),
     ),

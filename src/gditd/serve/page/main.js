@@ -13,7 +13,7 @@ import { exampleCsv } from "./example.js";
 import * as formats from "./formats.js";
 import { askForKey } from "./key.js";
 import { askAgain, load } from "./loader.js";
-import { drawMap } from "./map.js";
+import { drawMap, drawnStep } from "./map.js";
 import { promiseLimits, promiseSentence } from "./promise.js";
 import { Rows } from "./rows.js";
 import { takeDrops } from "./sources.js";
@@ -23,7 +23,7 @@ import { arrange } from "./view.js";
 
 const BETWEEN_REFRESHES = 700; // milliseconds, while rows come in
 /** @type {import("./api.js").Schema} */
-const NO_SCHEMA = { classes: [], columns: [] };
+const NO_SCHEMA = { classes: [], columns: [], example: {} };
 
 class Page {
   constructor() {
@@ -223,6 +223,8 @@ class Page {
 
   drawMaps() {
     byId("map-part").hidden = !this.circles.length;
+    const step = drawnStep(this.rows.length);
+    byId("map-drawn").textContent = step > 1 ? ` One row in ${step} is drawn.` : "";
     if (byId("map-part").open) drawMap(byId("map"), this.circles, this.rows, null);
     this.dialog.redraw();
     this.single.redraw();
@@ -271,7 +273,7 @@ class Page {
 }
 
 const EXAMPLE_NOTE =
-  "The first row has a usual value in each column, the others have one value made strange besides. "
+  "The first row has what is usual for the largest class in each column, the others one value made strange besides. "
   + "Usual values may be unusual together: then even the first row is OOD.";
 
 /** Tell those who listen to the page. @param {string} words */

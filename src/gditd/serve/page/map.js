@@ -87,11 +87,16 @@ function extent(spans, values = new Float32Array(0), count = 0, own = NaN) {
   return [from, Math.max(to, from + 1e-9)];
 }
 
+/** One row in so many is drawn. @param {number} count of rows */
+export function drawnStep(count) {
+  return Math.max(1, Math.ceil(count / MOST_DOTS));
+}
+
 /** @param {Pen} pen @param {Rows} rows @param {Placing} place @param {Colour} colour */
 function drawRows(pen, rows, place, colour) {
   const isFew = rows.length <= 1000;
   const half = isFew ? 2.5 : 1.5;
-  const step = Math.max(1, Math.ceil(rows.length / MOST_DOTS));
+  const step = drawnStep(rows.length);
   const colours = Array.from({ length: COLOURS }, (_, i) => colour(`--class-${i}`));
   pen.globalAlpha = isFew ? 0.65 : 0.25;
   /** @type {[number, number][]} */
@@ -108,7 +113,7 @@ function drawRows(pen, rows, place, colour) {
     }
   }
   pen.strokeStyle = colour("--ood");
-  pen.globalAlpha = isFew ? 0.85 : 0.4;
+  pen.globalAlpha = isFew ? 0.9 : 0.75; // in one stroke, so they do not add up where they lie on each other
   pen.lineWidth = 1.2;
   pen.beginPath();
   for (const [x, y] of crosses) cross(pen, x, y, 3.5);

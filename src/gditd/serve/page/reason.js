@@ -2,7 +2,7 @@
  * Why a row is unusual: its columns with the value seen, what is usual, and a bar for the part in the reason.
  */
 
-import { make } from "./dom.js";
+import { breakable, make } from "./dom.js";
 import * as formats from "./formats.js";
 
 /** @typedef {import("./api.js").Explanation} Explanation */
@@ -28,7 +28,7 @@ export function reasonList(explanation, isOod) {
       make(
         "div",
         { class: "reason-head" },
-        make("strong", { class: "reason-column", text: reason.column }),
+        make("strong", { class: "reason-column" }, ...breakable(reason.column)),
         make("span", { class: "reason-share", text: `${formats.percent(reason.share)} of the reason` }),
       ),
       make("div", { class: "share", "aria-hidden": "true" }, bar),
@@ -41,7 +41,7 @@ export function reasonList(explanation, isOod) {
       ),
     );
   });
-  return make("div", {}, make("p", { text: intro }), make("ol", { class: "reasons" }, ...items));
+  return make("div", {}, make("p", { text: intro }), make("ol", { class: isOod ? "reasons" : "reasons fits" }, ...items));
 }
 
 /**
