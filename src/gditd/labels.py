@@ -28,8 +28,23 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels})
         raise ValueError(f"labels of different types ({', '.join(kinds)}): make them all text or all numbers") from None
-    check_classification_targets(labels)
+    refuse_other_labels(labels)
     return classes, codes.astype(np.int64)
+
+
+def refuse_other_labels(labels: NDArray[Any]) -> None:
+    """Refuse labels that name no class: fractions, dates, bytes and other objects."""
+    kind = type(labels[0]).__name__ if len(labels) else "nothing"
+    try:
+        check_classification_targets(labels)
+    except TypeError:
+        raise ValueError(f"labels of type {kind} name no class: make them text or whole numbers") from None
+    except ValueError as error:
+        if "Unknown label type: unknown" in str(error):
+            raise ValueError(
+                f"Unknown label type: {kind}; make the labels text, or whole numbers of up to 18 digits"
+            ) from None
+        raise
 
 
 def refuse_missing(labels: NDArray[Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gditd.model_file import Tensors, save_model
+from gditd.model_file import ModelFileError, Tensors, load, save_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import nn
+
+    from gditd.model_file.signing import PrivateKey, PublicKey
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -54,10 +61,27 @@ class Detector(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         scores = self.class_scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted detector to one file; :func:`gditd.load` reads it back."""
+    def save(self, path: str | PathLike[str], *, sign: PrivateKey | None = None) -> None:
+        """Write the fitted detector to one file; :func:`gditd.load` reads it back.
+
+        With `sign`, the PEM file of a private key, the file is signed: readers can then verify who made it.
+        """
         check_is_fitted(self)
-        save_model(self, path)
+        save_model(self, path, key=sign)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | PathLike[str],
+        *,
+        backbone: Callable[[int], nn.Module] | None = None,
+        verify: PublicKey | None = None,
+    ) -> Self:
+        """Read a detector of this class back; see :func:`gditd.load`."""
+        found = load(path, backbone=backbone, verify=verify)
+        if not isinstance(found, cls):
+            raise ModelFileError(f"{path} holds a {type(found).__name__}, not a {cls.__name__}: use gditd.load")
+        return found
 
     @abstractmethod
     def _tensors(self) -> Tensors:

@@ -13,7 +13,7 @@ from sklearn.tree._tree import Tree
 from gditd.detectors.base import ArrayDetector, FloatArray
 from gditd.model_file import ModelFileError, Tensors
 
-NODE_FIELDS = {
+NODE_FIELDS: dict[str, type[np.generic]] = {
     "left_child": np.int64,
     "right_child": np.int64,
     "feature": np.int64,
@@ -104,6 +104,8 @@ def restored_tree(
     nodes: dict[str, NDArray[Any]], values: NDArray[np.float64], depth: int, n_features: int, n_classes: int
 ) -> Tree:
     """Build scikit-learn's tree from plain arrays, after checking that walking it stays inside them."""
+    # In their final types before the check: 1.5 lies behind node 1, but as a whole number it is node 1 itself.
+    nodes = {name: in_type(nodes[name], kind) for name, kind in NODE_FIELDS.items()}
     refuse_unsafe_nodes(nodes, values, n_features, n_classes)
     tree = Tree(n_features, np.array([n_classes], dtype=np.intp), 1)
     layout = tree.__getstate__()["nodes"].dtype
@@ -112,6 +114,14 @@ def restored_tree(
         packed[name] = nodes[name]
     tree.__setstate__({"max_depth": depth, "node_count": len(values), "nodes": packed, "values": values.copy()})
     return tree
+
+
+def in_type(column: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
+    """Convert a column of nodes; ModelFileError where that would lose anything."""
+    converted = column.astype(kind)
+    if not np.array_equal(converted, column, equal_nan=True):
+        raise ModelFileError("a tree in it is damaged")
+    return converted
 
 
 def refuse_unsafe_nodes(

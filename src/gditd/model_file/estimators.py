@@ -1,12 +1,7 @@
-"""One-file models: tensors in the safetensors format, settings as JSON in its header.
-
-Reading one never executes code. The file says which estimator it holds by name, and only gditd's own estimators are
-looked up.
-"""
+"""Estimators to model files and back."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -15,32 +10,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from gditd.atomic import write_atomically
+from gditd.model_file.container import pack, read_bytes, unpack
+from gditd.model_file.errors import ModelFileError, what_is_wrong
+from gditd.model_file.signing import add_signature, check_signature, public_key
 
 if TYPE_CHECKING:
     from gditd.detectors.base import Detector
-
-FORMAT = "gditd-model"
-VERSION = 1
+    from gditd.model_file.signing import PrivateKey, PublicKey
 
 Tensors = dict[str, Tensor | NDArray[Any]]
 
 # Texts are stored at the width of the longest one, so one absurd width would fill the memory.
 LONGEST_LABEL = 10_000
+LARGEST_LABELS = 64 << 20  # bytes, all labels together
+
+MAY_BE_WILD = ("explainer.quantiles", "calibrator.scores")  # no value at all; a row stranger than any number
 
 # Settings of the run, not of the model.
 NOT_SAVED = ("device", "progress", "n_jobs")
 
 
-class ModelFileError(ValueError):
-    """A model file that cannot be read, with the reason."""
-
-
-def save_model(estimator: Detector, path: str | PathLike[str]) -> None:
+def save_model(estimator: Detector, path: str | PathLike[str], *, key: PrivateKey | None = None) -> None:
     """Write an estimator to a temporary file beside `path`, then rename it: nothing is ever half-written."""
     name = type(estimator).__name__
     if known_estimators().get(name) is not type(estimator):
@@ -53,61 +46,44 @@ def save_model(estimator: Detector, path: str | PathLike[str]) -> None:
         "feature_names": feature_names(estimator),
         "learned": estimator._document(),
     }
-    tensors = tensors_of(estimator)
-    metadata = {"format": FORMAT, "version": str(VERSION), "document": json.dumps(document)}
-    write_atomically(Path(path), lambda temporary: save_file(tensors, temporary, metadata=metadata))
+    data = pack(document, tensors_of(estimator))
+    if key is not None:
+        add_signature(data, key)
+    write_atomically(Path(path), lambda temporary: temporary.write_bytes(data))
 
 
-def load(path: str | PathLike[str], *, backbone: Callable[[int], torch.nn.Module] | None = None) -> Any:
+def load(
+    path: str | PathLike[str],
+    *,
+    backbone: Callable[[int], torch.nn.Module] | None = None,
+    verify: PublicKey | None = None,
+) -> Any:
     """Read a model written by `save`.
 
-    A model whose backbone was a callable of yours does not contain it: hand the same callable in as `backbone`.
+    A model whose backbone was a callable of yours does not contain it: hand the same callable in as `backbone`. With
+    `verify`, the PEM file of a public key, only a model that was signed with its private key is read.
     """
     path = Path(path)
+    key = None if verify is None else public_key(verify)
     try:
-        document, tensors = read_file(path)
-        return rebuild(document, tensors, backbone)
+        data = read_bytes(path)
+        if key is not None:
+            check_signature(data, key)  # before anything in the file is interpreted
+        return rebuild(*unpack(data), backbone)
     except ModelFileError as error:
         raise ModelFileError(f"cannot load {path}: {error}") from None
-    except Exception as error:  # what a damaged file says may break any step of rebuilding
-        raise ModelFileError(f"cannot load {path}: it is damaged or incomplete ({first_line(error)})") from error
+    except Exception as error:  # what a made-up file says may break any step of rebuilding
+        raise ModelFileError(f"cannot load {path}: it is damaged or incomplete ({what_is_wrong(error)})") from error
 
 
-def read_file(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return the header's document and the tensors, once format and version are known to fit."""
-    if not path.is_file():
-        raise ModelFileError("there is no such file")
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            if metadata.get("format") != FORMAT:
-                raise ModelFileError("it is not a gditd model")
-            check_version(metadata.get("version", ""))
-            document = json.loads(metadata["document"])
-            # Copies: the tensors in `file` are the file itself, and change or vanish when it is overwritten.
-            return document, {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 - no dict
-    except SafetensorError as error:
-        raise ModelFileError(f"it is not a gditd model, or it is cut short ({first_line(error)})") from error
-
-
-def check_version(version: str) -> None:
-    """Refuse files of a format newer than this program."""
-    if not version.isdecimal():
-        raise ModelFileError("its version is missing")
-    if int(version) > VERSION:
-        raise ModelFileError(
-            f"it was written by a newer gditd (format {version}, this one reads up to {VERSION}): upgrade gditd"
-        )
-
-
-def rebuild(
-    document: dict[str, Any], tensors: dict[str, Tensor], backbone: Callable[[int], torch.nn.Module] | None
-) -> Detector:
+def rebuild(document: Any, tensors: dict[str, Tensor], backbone: Callable[[int], torch.nn.Module] | None) -> Detector:
     """Make the estimator a document describes and give it its tensors."""
+    if not isinstance(document, dict):
+        raise ModelFileError("its document is damaged")
     estimator_class = known_estimators().get(document["estimator"])
     if estimator_class is None:
         raise ModelFileError(f"it holds a {document['estimator']!r}, which this gditd does not know")
-    parameters = {**document["parameters"]}
+    parameters = settings_in(document["parameters"], estimator_class)
     if isinstance(parameters.get("backbone"), dict):
         if backbone is None:
             name = parameters["backbone"].get("callable", "a callable")
@@ -115,16 +91,49 @@ def rebuild(
         parameters["backbone"] = backbone
     estimator: Detector = estimator_class(**parameters)
     estimator.classes_ = restore_labels(document["classes"])
-    estimator.n_features_in_ = int(document["n_features"])
+    estimator.n_features_in_ = n_features_in(document["n_features"])
     if document["feature_names"] is not None:
         names = [str(name) for name in document["feature_names"]]
         if len(names) != estimator.n_features_in_:
             raise ModelFileError("its column names do not fit its number of columns")
         estimator.feature_names_in_ = np.array(names, dtype=object)
+    refuse_wild_numbers(tensors)
     estimator._restore(dict(tensors), document["learned"])
     estimator._try_out()
     refuse_differences(tensors, tensors_of(estimator))
     return estimator
+
+
+def settings_in(described: Any, estimator_class: type[Detector]) -> dict[str, Any]:
+    """Return the settings of a document: none but those that are saved, and of no other kind than was saved."""
+    known = [name for name in estimator_class._get_param_names() if name not in NOT_SAVED]
+    for name, value in described.items():
+        if name not in known:
+            raise ModelFileError(f"it has a setting {name!r}, which this gditd does not know")
+        if not (is_plain(value) or (name == "backbone" and isinstance(value, dict))):
+            raise ModelFileError(f"its setting {name!r} is damaged")
+    return {**described}
+
+
+def n_features_in(described: Any) -> int:
+    """Return the number of columns that a document names."""
+    if not isinstance(described, int) or isinstance(described, bool) or described < 1:
+        raise ModelFileError("its number of columns, n_features, is damaged")
+    return described
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is one that a setting is saved as."""
+    if isinstance(value, list):
+        return all(isinstance(item, str) for item in value)
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def refuse_wild_numbers(tensors: dict[str, Tensor]) -> None:
+    """Refuse numbers that are none or infinite, except where they mean something: comparisons would let them pass."""
+    for name, tensor in tensors.items():
+        if name not in MAY_BE_WILD and tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+            raise ModelFileError(f"its tensor {name!r} holds what is no finite number")
 
 
 def tensors_of(estimator: Detector) -> dict[str, Tensor]:
@@ -139,12 +148,6 @@ def refuse_differences(read: dict[str, Tensor], restored: dict[str, Tensor]) -> 
             raise ModelFileError(f"its tensor {name!r} is missing or unknown")
         if read[name].dtype != restored[name].dtype or read[name].shape != restored[name].shape:
             raise ModelFileError(f"its tensor {name!r} has the wrong type or shape")
-
-
-def first_line(error: Exception) -> str:
-    """Return what an error says, in one line."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
 
 
 def known_estimators() -> dict[str, type[Detector]]:
@@ -165,10 +168,9 @@ def plain_setting(name: str, value: Any) -> Any:
     """Turn a setting into JSON; callables are only named, a generator's state is not kept."""
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, bool | int | float | str):
+    value = list(value) if isinstance(value, tuple) else value
+    if is_plain(value):
         return value
-    if isinstance(value, tuple | list) and all(isinstance(item, str) for item in value):
-        return list(value)
     if name == "random_state":
         return None
     if callable(value):
@@ -181,8 +183,10 @@ def describe_labels(classes: NDArray[Any]) -> dict[str, Any]:
     values = classes.tolist()
     if not all(isinstance(value, bool | int | float | str) for value in values):
         raise ModelFileError("cannot save class labels other than numbers, texts and booleans")
-    if classes.dtype.itemsize > LONGEST_LABEL * np.dtype("U1").itemsize:
-        raise ModelFileError(f"cannot save class labels of more than {LONGEST_LABEL} characters")
+    if too_large(classes.dtype, len(classes)):
+        raise ModelFileError(
+            f"cannot save class labels of more than {LONGEST_LABEL} characters, or so many long ones: shorten them"
+        )
     return {"dtype": classes.dtype.str, "values": values}
 
 
@@ -191,12 +195,20 @@ def restore_labels(described: dict[str, Any]) -> NDArray[Any]:
     dtype, values = np.dtype(described["dtype"]), described["values"]
     if dtype.kind not in "biufUO":
         raise ModelFileError(f"its class labels have the unknown type {described['dtype']!r}")
-    if dtype.itemsize > LONGEST_LABEL * np.dtype("U1").itemsize:
+    if not isinstance(values, list) or too_large(dtype, len(values)):
         raise ModelFileError("its class labels are too long")
-    classes = np.array(values, dtype=dtype)
+    try:
+        classes = np.array(values, dtype=dtype)
+    except (ValueError, TypeError, OverflowError):
+        raise ModelFileError("its class labels are damaged") from None
     if classes.ndim != 1 or len(classes) == 0 or classes.tolist() != values:
         raise ModelFileError("its class labels are damaged")
     return classes
+
+
+def too_large(dtype: np.dtype[Any], count: int) -> bool:
+    """Whether labels would take more memory than any real ones do."""
+    return dtype.itemsize > LONGEST_LABEL * np.dtype("U1").itemsize or dtype.itemsize * count > LARGEST_LABELS
 
 
 def feature_names(estimator: Detector) -> list[str] | None:

@@ -1,0 +1,66 @@
+"""Damaged Arrow files: refused, or read; in a process of their own, for before they were checked they killed it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from gditd.tables.arrow_files import arrow_batches
+from tests.robustness.model_bytes import table
+from tests.robustness.test_table_files import FILES
+from tests.robustness.torture import TORTURE
+
+DAMAGE = """
+import random, sys
+from pathlib import Path
+import pyarrow as pa
+from gditd.tables.arrow_files import arrow_batches
+content, path, count = Path(sys.argv[1]).read_bytes(), Path(sys.argv[2]), int(sys.argv[3])
+draw = random.Random(0)
+outcomes = {"read": 0, "refused": 0}
+for _ in range(count):
+    damaged = bytearray(content)
+    for _ in range(draw.choice([1, 1, 2, 4])):
+        place = draw.randrange(len(damaged) - 4)
+        if draw.random() < 0.5:
+            damaged[place] ^= 1 << draw.randrange(8)
+        else:
+            damaged[place : place + 4] = bytes(draw.choices([0, 1, 127, 128, 255], k=4))
+    path.write_bytes(damaged)
+    try:
+        schema, batches = arrow_batches(path)
+        for batch in batches:
+            batch.to_pylist()
+            pa.table(batch.columns, names=list(map(str, range(batch.num_columns)))).take([0] * min(1, batch.num_rows))
+        outcomes["read"] += 1
+    except (pa.ArrowException, OSError, ValueError, OverflowError, UnicodeDecodeError):
+        outcomes["refused"] += 1
+print(outcomes["read"] + outcomes["refused"])
+"""
+
+
+def test_damaged_files_do_not_kill_the_process(tmp_path: Path) -> None:
+    (tmp_path / "whole.arrow").write_bytes(FILES["arrow"])
+    count = 20_000 if TORTURE else 400
+    done = subprocess.run(
+        [sys.executable, "-c", DAMAGE, str(tmp_path / "whole.arrow"), str(tmp_path / "damaged.arrow"), str(count)],
+        capture_output=True,
+        text=True,
+        timeout=3_000,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, str(count)), done.stderr
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_whole_files_and_streams_are_read(tmp_path: Path, kind: str) -> None:
+    rows = pa.Table.from_pandas(table()[0].reset_index(drop=True))
+    opened = pa.ipc.new_file if kind == "file" else pa.ipc.new_stream
+    with opened(tmp_path / "t.arrow", rows.schema) as writer:
+        writer.write_table(rows, max_chunksize=50)
+    schema, batches = arrow_batches(tmp_path / "t.arrow")
+    assert pa.Table.from_batches(list(batches), schema).equals(rows)
