@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from docs.making.examples import PAGES, SCRIPTS, block, output_of, page_of, with_block
+from docs.making.examples import PAGES, block, output_of, page_of, scripts, with_block
 
-EXAMPLES = sorted(SCRIPTS.glob("*.py"))
+EXAMPLES = scripts()
 WITHOUT_FILES = ("fraud_disputes",)
 
 

@@ -48,7 +48,8 @@ def names(param: Any) -> str:
     """An option as it is typed, with what it takes."""
     takes = "" if param.is_flag else f" {param.metavar or '...'}"
     longest_first = sorted(param.opts, key=len, reverse=True)
-    return "<br>".join([f"`{longest_first[0]}{takes}`", *(f"`{other}`" for other in longest_first[1:])])
+    others = [*longest_first[1:], *param.secondary_opts]  # the second way to say a yes or no
+    return "<br>".join([f"`{longest_first[0]}{takes}`", *(f"`{other}`" for other in others)])
 
 
 def meaning(param: Any) -> str:

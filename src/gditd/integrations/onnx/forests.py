@@ -1,0 +1,87 @@
+"""Forests: the votes of all trees, exactly as gditd counts them, and what they say of a row."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gditd.integrations.onnx.builder import GraphBuilder, Value
+from gditd.integrations.onnx.operations import as_double, between, reduced
+from gditd.integrations.onnx.trees import Trees, sums_over_trees
+from gditd.views.forest import Forest, MixedForest
+from gditd.views.trees import PackedForest
+
+PARTS = 3
+MANTISSA = 24  # bits of a float32
+
+
+def votes(graph: GraphBuilder, features: Value, forest: Forest) -> Value:
+    """The share of votes for each class, and with made-up rows one more, (n, classes) float64.
+
+    ai.onnx.ml adds up in float32, which would round. So each leaf's share is cut into parts of so few bits that no
+    sum over the trees needs more than a float32 has, in whatever order it is made. Most leaves are pure: they have
+    one part.
+    """
+    packed = forest.trees
+    n_trees, n_classes = len(packed.node_counts), packed.shares.shape[1]
+    sums = as_double(graph, sums_over_trees(graph, features, trees_of(packed), PARTS * n_classes))
+    parts = [between(graph, sums, part * n_classes, (part + 1) * n_classes) for part in range(PARTS)]
+    total = graph("Add", graph("Add", parts[0], parts[1]), parts[2])
+    return graph("Div", total, np.float64(n_trees))
+
+
+def trees_of(packed: PackedForest) -> Trees:
+    """A packed forest; target part * classes + c is a part of the share of class c."""
+    counts = packed.node_counts
+    tree = np.repeat(np.arange(len(counts)), counts)
+    node = np.arange(len(tree)) - np.repeat(np.cumsum(counts) - counts, counts)
+    left, right = packed.left.astype(np.int64), packed.right.astype(np.int64)
+    leaves = np.flatnonzero(left == -1)
+    parts = np.concatenate(exact_parts(packed.shares[right[leaves]], len(counts)), axis=1)  # (leaves, parts * classes)
+    own, target = np.nonzero(parts)
+    return Trees(
+        tree=tree,
+        node=node,
+        left=left,
+        right=right,
+        feature=packed.feature.astype(np.int64),
+        threshold=packed.threshold,
+        leaf_tree=tree[leaves[own]],
+        leaf_node=node[leaves[own]],
+        leaf_target=target,
+        leaf_value=parts[own, target].astype(np.float32),
+    )
+
+
+def exact_parts(shares: NDArray[np.float32], n_trees: int) -> list[NDArray[np.float64]]:
+    """Shares as a sum of parts, each a multiple of a power of two that n_trees of them add up to without rounding."""
+    bits = MANTISSA - int(n_trees).bit_length()
+    rest = shares.astype(np.float64)
+    parts = []
+    for number in range(1, PARTS + 1):
+        unit = 2.0 ** (-bits * number)
+        parts.append(np.round(rest / unit) * unit)
+        rest = rest - parts[-1]
+    return parts
+
+
+def strangeness(graph: GraphBuilder, forest: Forest, shares: Value) -> Value:
+    """Entropy of the votes, (n, 1); a vote for "made up" counts like one that is spread evenly over all classes."""
+    if not isinstance(forest, MixedForest):
+        return graph("Neg", reduced(graph, "Sum", times_own_log(graph, shares), 1))
+    known = between(graph, shares, 0, forest.n_classes)
+    made_up = graph("Mul", between(graph, shares, forest.n_classes, forest.n_classes + 1), np.log(forest.n_classes + 1))
+    return graph("Sub", made_up, reduced(graph, "Sum", times_own_log(graph, known), 1))
+
+
+def times_own_log(graph: GraphBuilder, shares: Value) -> Value:
+    """Shares times their logarithm, 0 where there are none."""
+    least = graph("Max", shares, np.finfo(np.float64).tiny)
+    return graph("Mul", shares, graph("Log", least))
+
+
+def class_votes(graph: GraphBuilder, forest: Forest, shares: Value) -> Value:
+    """The votes for known classes, as shares of 1."""
+    known = between(graph, shares, 0, forest.n_classes)
+    total = graph("Max", reduced(graph, "Sum", known, 1), np.finfo(np.float64).tiny)
+    return graph("Div", known, total)
