@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from gditd.nn.losses import Beta
 from gditd.plan import Calibration
 from gditd.presets import Settings, Views, chosen_settings, refuse_unfit
 from gditd.promises import promise_table, warn_of_rare_classes
+from gditd.streaming import ParquetSource, Sample, Tell, as_class_labels, draw_sample
 from gditd.summary import summarise
 from gditd.tables import EncodedTable
 from gditd.tables.numbers import Numbers
@@ -45,7 +47,7 @@ class GDITDClassifier(Detector):
     preset : "default", "fast" (one member, quicker to fit and score) or "paper" (the paper, to the letter).
     alpha : the share of each known class's own new rows that may be called OOD.
     rule : "conformal" (class-wise p-values) or "sign" (the paper's rule, which promises nothing).
-    calibration : where the p-values come from. "split": three rows in ten of each class are kept out of training; at
+    calibration : where the p-values come from. "split": up to three in ten rows of a class are kept out of training; at
         most alpha is proven. "cross": each member stays out of one fold, and no row is lost; what is proven is about
         2 alpha, and fewer OOD rows are caught. "none": no p-values.
     views : what a row is judged by. "all": networks, distances and forests, with weights learned from classes left out;
@@ -68,6 +70,7 @@ class GDITDClassifier(Detector):
 
     model_: FittedModel
     class_counts_: NDArray[np.int64]
+    class_totals_: NDArray[np.int64]
 
     def __init__(
         self,
@@ -145,9 +148,36 @@ class GDITDClassifier(Detector):
         )
         # Only now: an interrupted or failed fit leaves the estimator as it was.
         self.classes_, self.class_counts_, self.model_ = classes, np.bincount(codes), model
+        self.class_totals_ = self.class_counts_
         self._remember_columns(probe)
         warn_of_rare_classes(self.promises(), self.alpha)
         return self
+
+    def fit_parquet(
+        self,
+        path: str | Path,
+        target: str,
+        *,
+        ood: Any = None,
+        stream: bool | None = None,
+        max_rows: int | None = None,
+        tell: Tell | None = None,
+    ) -> Self:
+        """Learn from a Parquet file, or a folder of them, that may be larger than memory; `target` is the label column.
+
+        A table that fits memory well is read whole and learned from as :meth:`fit` does. A larger one, or any with
+        stream=True, is read twice, a few rows at a time: every value is checked, and the model learns from a random
+        sample of each class, rare classes whole, as large as what training visits (at most `max_rows`).
+        `class_totals_` then has the rows of each class in the table, `class_counts_` those drawn. `tell` is called
+        with what is being done, the rows done and all rows.
+        """
+        source = ParquetSource(path, ignore=self.ignore)
+        if source.is_large if stream is None else stream:
+            return self._fit_sample(self._draw(source, target, max_rows=max_rows, tell=tell), ood=ood)
+        table = source.read()
+        if target not in table.column_names:
+            raise ValueError(f'there is no column "{target}" to take as target: there are {table.column_names[:20]}')
+        return self.fit(table.drop_columns([target]), as_class_labels(table.column(target)), ood=ood)
 
     def class_scores(self, X: Any) -> FloatArray:
         """Scores (n, classes), higher = more that class.
@@ -235,12 +265,13 @@ class GDITDClassifier(Detector):
         """
         check_is_fitted(self)
         alpha = self.alpha if alpha is None else alpha
-        return promise_table(self.classes_, self.class_counts_, self.model_.calibrator, alpha)
+        return promise_table(self.classes_, self.class_totals_, self.model_.calibrator, alpha)
 
     def summary(self) -> dict[str, Any]:
         """Describe the model in plain values, for JSON: settings, what is proven, classes with promises, columns."""
         check_is_fitted(self)
-        return summarise(self)
+        rows = {"rows": int(self.class_totals_.sum()), "rows_learned_from": int(self.class_counts_.sum())}
+        return summarise(self) | rows
 
     # --- scikit-learn ---
 
@@ -269,6 +300,28 @@ class GDITDClassifier(Detector):
             beta=self.beta,
             rare_per_batch=self.rare_per_batch,
         )
+
+    def _draw(
+        self, source: ParquetSource, target: str, *, max_rows: int | None = None, tell: Tell | None = None
+    ) -> Sample:
+        """The rows of a large table that training with these settings would visit."""
+        if max_rows is not None and max_rows < 2:
+            raise ValueError(f"max_rows must be at least 2, got {max_rows!r}")
+        settings = self._settings()
+        refuse_unfit(alpha=self.alpha, on_error=self.on_error, ignore=self.ignore)
+        state = self.random_state
+        seed = state if isinstance(state, int | np.integer) else check_random_state(state).randint(2**31 - 1)
+        return draw_sample(
+            source, target, settings=settings, alpha=self.alpha, seed=int(seed), max_rows=max_rows, tell=tell
+        )
+
+    def _fit_sample(self, sample: Sample, ood: Any = None) -> Self:
+        self.fit(sample.table, sample.labels, ood=ood)
+        _, codes = encode_labels(sample.labels)
+        self.class_totals_ = sample.totals(codes, len(self.classes_))
+        for note in sample.survey.notes(self.model_.encoder.schema_):
+            warnings.warn(note, UserWarning, stacklevel=3)
+        return self
 
     def _ood_table(self, probe: Self, ood: Any, settings: Settings) -> pa.Table:
         if not settings.fused:
@@ -301,13 +354,25 @@ class GDITDClassifier(Detector):
         return self.model_.document(keep_examples=self.keep_examples)
 
     def _tensors(self) -> Tensors:
-        return self.model_.tensors(keep_examples=self.keep_examples) | {"class_counts": self.class_counts_}
+        counts = self.class_counts_
+        if not np.array_equal(self.class_totals_, counts):  # drawn from a larger table
+            counts = np.stack([counts, self.class_totals_])
+        return self.model_.tensors(keep_examples=self.keep_examples) | {"class_counts": counts}
 
     def _restore(self, tensors: Tensors, document: dict[str, Any]) -> None:
-        self.class_counts_ = np.asarray(tensors["class_counts"])
-        if self.class_counts_.shape != self.classes_.shape:
+        refuse_unfit(alpha=self.alpha, on_error=self.on_error, ignore=self.ignore)
+        counts = np.atleast_2d(np.asarray(tensors["class_counts"]))
+        self.class_counts_, self.class_totals_ = counts[0], counts[-1]
+        if counts.shape not in ((1, len(self.classes_)), (2, len(self.classes_))) or "OOD" in self.classes_.tolist():
             raise ModelFileError("its class counts do not fit its classes")
         self.model_ = FittedModel.restore(tensors, document, n_classes=len(self.classes_), settings=self._settings())
+        if self._settings().rule == "conformal" and self.model_.calibrator is None:
+            raise ModelFileError("its calibration is missing")
 
     def _try_out(self) -> None:
+        # Compiled trees do not check how many columns a row has.
+        for forest in () if self.model_.fusion is None else self.model_.fusion.views.forests.values():
+            if forest.trees.n_features != self.model_.encoder.width:
+                raise ModelFileError("a forest in it does not fit its columns")
         self.model_.try_out()
+        self.summary()

@@ -19,3 +19,12 @@ def test_rare_rows_are_repeated_equally_often_until_batches_hold_enough():
 def test_nothing_is_repeated_by_default():
     rows = torch.arange(7)
     assert repeat_rare(rows, torch.zeros(7, dtype=torch.int64), batch_size=2, per_batch=0).equal(rows)
+
+
+def test_an_epoch_stays_bounded_where_no_batch_can_hold_all_classes():
+    y = torch.arange(6_000) % 1_000
+    y[:2_000] = 0
+    repeated = repeat_rare(torch.arange(6_000), y, batch_size=200, per_batch=8)
+    assert len(repeated) <= 3 * 6_000 + 1_000
+    counts = torch.bincount(y[repeated])
+    assert counts.min() >= 2 * 6_000 / 1_000

@@ -3,5 +3,6 @@
 from gditd.training.batches import Member
 from gditd.training.cohort import Cohort
 from gditd.training.descent import DescentSettings, Progress, TrainingDiverged
+from gditd.training.team import alone, leads
 
-__all__ = ["Cohort", "DescentSettings", "Member", "Progress", "TrainingDiverged"]
+__all__ = ["Cohort", "DescentSettings", "Member", "Progress", "TrainingDiverged", "alone", "leads"]

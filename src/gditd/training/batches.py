@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 LARGEST_STOPPING_SET = 5_000
+MOST_REPEATED = 2  # times a batch that the rows wanted of all classes may be
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,17 @@ def split_for_stopping(
 
 
 def repeat_rare(rows: Tensor, y: Tensor, *, batch_size: int, per_batch: int) -> Tensor:
-    """Repeat the rows of rare classes, each equally often, until batches hold about `per_batch` of every class."""
-    wanted = per_batch * -(-len(rows) // batch_size)
+    """Repeat the rows of rare classes, each equally often, until batches hold about `per_batch` of every class.
+
+    With very many classes no batch can: less is wanted then, so that an epoch grows to about three times its length at
+    most.
+    """
     labels = y[rows]
+    different = torch.unique(labels)
+    in_a_batch = min(per_batch, MOST_REPEATED * batch_size / max(len(different), 1))
+    wanted = math.ceil(in_a_batch * -(-len(rows) // batch_size))
     repeated = [rows]
-    for label in torch.unique(labels):
+    for label in different:
         own = rows[labels == label]
         repeated.append(own.repeat(-(-wanted // len(own)) - 1 if len(own) < wanted else 0))
     return torch.cat(repeated)

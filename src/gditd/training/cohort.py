@@ -30,6 +30,7 @@ from gditd.training.objectives import Loss
 from gditd.training.programs import choose_program, named_tensors, stack_tensors
 from gditd.training.runtime import keep_freed_memory, one_thread
 from gditd.training.stack import Architecture
+from gditd.training.team import current_team, own_device
 
 # Fewer rows are padded: a product with a single row rounds differently from one with many, and a row's score should
 # not depend on the company it comes in.
@@ -156,19 +157,23 @@ class Cohort:
         """Train members on rows x (n, features) with labels y (n,) in 0 .. n_classes - 1.
 
         `backbone` makes a network for a number of features, `head` a head for an embedding width. Labels of rows
-        that a member does not own may be anything in range: it never sees them.
+        that a member does not own may be anything in range: it never sees them. Processes that were started together
+        train together: see `gditd.training.team`.
         """
         keep_freed_memory()
         members = list(members)
         if not members or not all(len(member.rows) for member in members):
             raise ValueError("a cohort needs at least one member, and every member at least one row")
+        device = own_device(torch.device(device))
+        team = current_team()
+        team.refuse_differences(fingerprint(x, y, members) if team.size > 1 else [])
         table = TrainingTable(x.to(device), y.to(device), n_classes, stacked_columns(members, x.shape[1], device))
         with one_thread(), own_randomness():
             n_inputs = x.shape[1] if table.columns is None else table.columns.shape[1]
             architecture, network, head_tensors = build(
                 members, n_inputs, backbone=backbone, head=head, loss=loss, device=device
             )
-            descent = Descent(architecture, table, settings or DescentSettings(), callback)
+            descent = Descent(architecture, table, settings or DescentSettings(), callback, team=team)
             network, head_tensors = train(descent, members, network, head_tensors)
         architecture.train(False)
         return cls(architecture, network, head_tensors, table.columns, descent.history)
@@ -185,6 +190,8 @@ class Cohort:
         loss: Loss,
     ) -> Cohort:
         """Put stacked tensors back into the architecture they came from; ValueError where they do not fit."""
+        for tensors, template in zip((network, head), outlines(n_features, backbone, head_factory), strict=False):
+            refuse_misfits(tensors, template)
         with own_randomness():
             architecture, *templates = build(
                 [Member(np.arange(0), 0)], n_features, backbone=backbone, head=head_factory, loss=loss, device="cpu"
@@ -197,12 +204,34 @@ class Cohort:
         return cls(architecture, network, head)
 
 
+def fingerprint(x: Tensor, y: Tensor, members: Sequence[Member]) -> list[float]:
+    """Numbers that are the same where rows, labels and members are."""
+    weights = torch.arange(1, len(x) + 1, dtype=torch.float64)
+    rows = x.sum(1, dtype=torch.float64).nan_to_num()
+    of_members = [float(value) for member in members for value in (member.seed, len(member.rows), member.rows.sum())]
+    return [*x.shape, float(weights @ rows), float(weights @ y.double()), *of_members]
+
+
 @contextmanager
 def own_randomness() -> Iterator[None]:
     """Seed torch at will inside; the user's random state is as before afterwards."""
     devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]
     with torch.random.fork_rng(devices=devices):
         yield
+
+
+def outlines(n_inputs: int, backbone: Backbone, head: Head) -> list[dict[str, Tensor]]:
+    """The tensors of a network and of a head without memory for them: what is too large to make is found out first.
+
+    Nothing for a network of one's own that cannot be made like that.
+    """
+    try:
+        with own_randomness(), torch.device("meta"):
+            network = backbone(n_inputs)
+            head_module = head(embedding_width(network, n_inputs, "meta"))
+            return [stack_tensors([named_tensors(module)]) for module in (network, head_module)]
+    except Exception:  # whatever may be in it; made for real, it will say so itself
+        return []
 
 
 def refuse_misfits(tensors: dict[str, Tensor], template: dict[str, Tensor]) -> None:

@@ -18,6 +18,7 @@ from gditd.training.batches import (
     stack_batches,
 )
 from gditd.training.stack import Architecture, Stack
+from gditd.training.team import Team
 
 # Embeddings are computed this many rows at a time: larger chunks fall out of the processor's cache.
 CHUNK_ROWS = 1024
@@ -132,6 +133,7 @@ class Descent:
     settings: DescentSettings
     callback: ProgressCallback | None = None
     history: list[EpochRecord] = field(default_factory=list)
+    team: Team = field(default_factory=Team)
 
     def run(
         self, members: list[Member], network: dict[str, Tensor], head: dict[str, Tensor]
@@ -185,7 +187,8 @@ class Descent:
         if self.architecture.program.one_by_one and rows is not None:
             # A network that looks across the batch (batch normalisation, say) must not see padding.
             index, rows = index[:, : int(rows.sum())], None
-        self.losses += self.stack.step(*self._batch(self.courses, index, rows))
+        share = self.team.divide(index.shape[1])
+        self.losses += self.stack.step(*self._batch(self.courses, index, rows, share.own), share)
 
     def _present(self, courses: list[Course]) -> Tensor | None:
         """Which classes each member knows, or None if all know all."""
@@ -194,12 +197,13 @@ class Descent:
         return torch.stack([course.present for course in courses]).to(self.table.x.device)
 
     def _batch(
-        self, courses: list[Course], index: Tensor, rows: Tensor | None
+        self, courses: list[Course], index: Tensor, rows: Tensor | None, own: slice = slice(None)
     ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+        """Inputs of a process's own rows; labels and masks of all."""
         device = self.table.x.device
         index = index.to(device)
         return (
-            self.table.inputs(index, [course.number for course in courses]),
+            self.table.inputs(index[:, own], [course.number for course in courses]),
             self.table.y[index],
             None if rows is None else rows.to(device),
             self._present(courses),
@@ -207,9 +211,10 @@ class Descent:
 
     def _end_epoch(self, due: list[int]) -> None:
         courses = [self.courses[i] for i in due]
+        self.team.agree([self.losses, *self.stack.network.tensors.values(), *self.stack.head.tensors.values()])
         training = self.losses[due].tolist()
         self.losses[due] = 0
-        stopping = self._stopping_losses(due)
+        stopping = self.team.agreed(self._stopping_losses(due))
         done = []
         for position, course, total, stopping_loss in zip(due, courses, training, stopping, strict=True):
             course.epoch += 1

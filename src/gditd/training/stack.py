@@ -13,6 +13,7 @@ from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.training.closed_form import ClosedFormObjective
 from gditd.training.objectives import AutogradObjective, Loss, Objective, Slopes
 from gditd.training.programs import Program
+from gditd.training.team import Share
 
 
 @dataclass(frozen=True)
@@ -56,22 +57,24 @@ class Stack:
         device = next(iter(head.values())).device
         self.objective = choose_objective(architecture.head, architecture.loss, device)
 
-    def step(self, x: Tensor, y: Tensor, rows: Tensor | None, present: Tensor | None) -> Tensor:
-        """Descend once on a batch (members, batch, features) and return each member's loss before it.
+    def step(self, x: Tensor, y: Tensor, rows: Tensor | None, present: Tensor | None, share: Share) -> Tensor:
+        """Descend once on a batch and return each member's loss before it.
+
+        x (members, own rows, features) is this process's share of the batch, y (members, batch) all of it.
 
         Block coordinate descent updates the head with the network fixed, then the network with the new head
         fixed. In this order both updates share one forward pass of the network, for its embedding does not
         change when the head does.
         """
         embedding, pullback = self.architecture.program.with_pullback(self.network.tensors, x)
-        at = self.objective.prepare(embedding, y, rows, present)
+        at = self.objective.prepare(share.gathered(embedding), y, rows, present)
         slopes = self._slopes(at, of_head=True, of_embedding=not self.block_descent)
         self.head.descend(slopes.head)
         loss = slopes.loss
         if self.block_descent:
             slopes = self._slopes(at, of_head=False, of_embedding=True)
         assert slopes.embedding is not None
-        self.network.descend(pullback(slopes.embedding))
+        self.network.descend(share.summed(pullback(slopes.embedding[:, share.own])))
         return loss
 
     def _slopes(self, at: Any, *, of_head: bool, of_embedding: bool) -> Slopes:
