@@ -6,7 +6,7 @@ JOBS ?= 2
 
 export OMP_NUM_THREADS = 1
 
-.PHONY: demo test lint types unit bench bench-detection docs examples clean
+.PHONY: demo test lint types unit torture bench bench-detection docs examples audit sbom clean
 
 demo: $(STAMP)
 	$(BIN)/gditd demo
@@ -21,7 +21,11 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP)
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup
+
+# Hours of hostile files, odd tables and kills, where `unit` tries seconds of them.
+torture: $(STAMP)
+	GDITD_TORTURE=1 $(BIN)/pytest tests/robustness
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/training_speed.py
@@ -37,6 +41,14 @@ docs: $(STAMP)
 examples: $(STAMP)
 	$(BIN)/python docs/making/examples.py
 
+# Known vulnerabilities and licences of what is installed; says so where it cannot look them up.
+audit: $(STAMP)
+	$(BIN)/python tools/supply_chain.py audit
+
+# A bill of materials of what is installed: build/sbom.cdx.json.
+sbom: $(STAMP)
+	$(BIN)/python tools/supply_chain.py sbom
+
 clean:
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
@@ -44,5 +56,5 @@ clean:
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev,bench,plot,serve,docs]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[dev,bench,plot,serve,sign,onnx,docs]'
 	touch $@

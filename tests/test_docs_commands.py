@@ -24,10 +24,12 @@ from gditd import presets
 from gditd.bench import method_names
 from gditd.cli import app
 from tests.cli.conftest import invoke
+from tests.test_docs import run_page
 
 ROOT = Path(__file__).parents[1]
 GROUP: Any = typer.main.get_command(app)
-RUN = ("fit", "predict", "evaluate", "explain", "inspect", "synthesize")  # the others take minutes, or never end
+# The others take minutes, or never end.
+RUN = ("fit", "predict", "evaluate", "explain", "inspect", "export", "synthesize", "sign", "keygen")
 
 BLOCK = re.compile(r"^ *```(?:console|sh|bash)\n([\s\S]*?)^ *```$", flags=re.MULTILINE)
 FENCED = re.compile(r"^ *```[\s\S]*?^ *```$", flags=re.MULTILINE)
@@ -74,7 +76,8 @@ def look_up(text: str) -> None:
     command, *rest = text.split()[1:]
     options = {option for param in GROUP.params for option in param.opts} | {"--help", "--install-completion"}
     if command in GROUP.commands:
-        options = {option for param in GROUP.commands[command].params for option in param.opts} | {"--help"}
+        params = GROUP.commands[command].params
+        options = {option for param in params for option in [*param.opts, *param.secondary_opts]} | {"--help"}
     else:
         assert command in options or command.isupper(), f"there is no command gditd {command}"
     for word in rest:
@@ -88,12 +91,17 @@ def pages() -> dict[str, str]:
     return texts | {"the command reference": reference()}
 
 
+def quick(argv: Argv) -> bool:
+    """Whether a command takes a moment. Spark has tests of its own, which share one start of it."""
+    return argv[0] in RUN and "spark" not in argv
+
+
 PAGES = pages()
 COMMANDS = {name: commands for name, text in PAGES.items() if (commands := commands_of(text))}
 RUNNING = {
     name: running
     for name, commands in COMMANDS.items()
-    if name != "the command reference" and (running := [argv for argv in commands if argv[0] in RUN])
+    if name != "the command reference" and (running := [argv for argv in commands if quick(argv)])
 }
 
 
@@ -186,6 +194,15 @@ def test_commands_in_blocks_run(page: str, folder: Path) -> None:
             if option in argv:
                 written = folder / argv[argv.index(option) + 1]
                 assert written.is_file(), f"{page}: gditd {shlex.join(argv)} wrote no {written.name}"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_readme_can_be_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_presets: None) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page("README.md", PAGES["README.md"])
+    for argv in RUNNING["README.md"]:
+        result = invoke(*argv)
+        assert result.exit_code == 0, f"gditd {shlex.join(argv)}: {result.stderr}"
 
 
 # --- make and scripts ---

@@ -5,9 +5,11 @@ import pytest
 
 import gditd
 from gditd.cli.commands.fit import Preset
+from gditd.cli.tasks import fit as fit_task
 from gditd.cli.tasks.fit import default_name
 from gditd.presets import PRESETS
 from gditd.tables import read_table
+from tests.cli.conftest import invoke
 from tests.report.pages import read
 
 
@@ -71,6 +73,18 @@ def test_report(folder, run, tmp_path):
     assert "held out of training" in page.text
     first, again = (gditd.load(path).class_counts_ for path in (folder / "model.gditd", tmp_path / "m.gditd"))
     assert np.array_equal(first, again)
+
+
+def test_ctrl_c_while_the_report_is_made_says_that_the_model_is_there(folder, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fit_task, "fit_report", interrupted)
+    monkeypatch.chdir(tmp_path)
+    result = invoke("fit", folder / "train.csv", "--target", "label", "--preset", "fast", "--report", "r.html")
+    told = "interrupted: the model was written to train.gditd, the report was not\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", told)
+    assert [path.name for path in tmp_path.iterdir()] == ["train.gditd"]
 
 
 def test_presets_are_those_of_the_classifier():

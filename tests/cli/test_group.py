@@ -50,6 +50,30 @@ def test_ctrl_c(folder, monkeypatch):
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "interrupted: no file was written\n")
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (TypeError("a\nb"), 70, "error: this is a fault in gditd, please report it (TypeError: a b);"),
+        (MemoryError(), 2, "error: there is not enough memory for this"),
+        (RuntimeError("DefaultCPUAllocator: not enough memory"), 2, "error: there is not enough memory for this"),
+        (OSError(28, "No space left on device"), 2, "error: No space left on device"),
+    ],
+)
+def test_what_nobody_expected_takes_one_line_too(folder, monkeypatch, error, code, words):
+    from gditd.cli.tasks import inspect
+
+    def broken(*_):
+        raise error
+
+    monkeypatch.setattr(inspect, "load_classifier", broken)
+    result = invoke("inspect", folder / "model.gditd")
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert result.stderr.startswith(words)
+    assert result.stderr.count("\n") == 1
+    monkeypatch.setenv("GDITD_TRACEBACK", "1")
+    assert invoke("inspect", folder / "model.gditd").exception is not None
+
+
 def test_what_errors_say():
     assert reason(PermissionError(13, "Permission denied", "m.gditd")) == "m.gditd: Permission denied"
     assert reason(ValueError()) == "ValueError"

@@ -6,7 +6,7 @@ import gditd
 def test_json_is_the_models_summary(folder, run):
     model = folder / "model.gditd"
     document = json.loads(run("inspect", model, "--json").stdout)
-    assert document == {"model": str(model), **gditd.load(model).summary()}
+    assert document == {"model": str(model), "signed_by": None, **gditd.load(model).summary()}
     assert [column["kind"] for column in document["columns"]] == [
         "number", "number", "category", "boolean", "datetime", "number",
     ]  # fmt: skip

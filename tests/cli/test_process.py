@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -63,6 +64,36 @@ def test_a_closed_pipe_ends_quietly(folder, long_table):
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize(
+    "args", [["--help"], ["fit", "--help"], ["inspect", "model.gditd"], ["inspect", "model.gditd", "--json"]]
+)
+def test_every_command_ends_quietly_where_nobody_reads(args, folder):
+    process = start(*args, cwd=folder)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 0
+
+
+def test_the_demo_ends_quietly_and_leaves_nothing_behind(tmp_path):
+    process = start("demo", "--rows", 500, cwd=tmp_path)
+    process.stdout.close()  # it is told before it has learned anything
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_that_nobody_reads_is_an_error(tmp_path):
+    process = start("inspect", "none.gditd", cwd=tmp_path)
+    process.stdout.close()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 2
+
+
+def test_streams_that_were_never_open(folder):
+    command = f"{shlex.join(GDITD)} inspect model.gditd >&- 2>&-"
+    assert subprocess.run(["sh", "-c", command], cwd=folder, timeout=60, check=False).returncode == 0
 
 
 def test_ctrl_c_leaves_nothing_behind(folder, long_table, tmp_path):

@@ -432,3 +432,28 @@ def test_settings_are_checked():
         TableEncoder(max_categories=0)
     with pytest.raises(ValueError, match="on_error"):
         one([1.0, 2.0]).transform(pa.table({"a": [1.0]}), on_error="skip")
+
+
+@pytest.mark.parametrize("bad", [{}, {5: "many"}, {5: "inf"}, {5: " 7 "}, {5: ""}, {5: None}, {3: "1_0", 9: "x"}])
+def test_text_columns_are_read_together_as_they_are_one_by_one(bad, monkeypatch):
+    rng = np.random.default_rng(0)
+    train = pa.table({name: rng.normal(size=50) for name in "abc"})
+    encoder = TableEncoder().fit(train)
+    columns = {name: [str(value) for value in rng.normal(size=20)] for name in "abc"}
+    for row, text in bad.items():
+        columns["b"][row] = text
+    table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    together = encoder.transform(table, on_error="ood")
+    monkeypatch.setattr(TableEncoder, "_plain_numbers", lambda *_: None)
+    one_by_one = encoder.transform(table, on_error="ood")
+    assert together.row_errors == one_by_one.row_errors
+    assert torch.equal(together.values, one_by_one.values)
+
+
+def test_a_list_is_no_category():
+    train = pa.table({"word": ["x", "y"] * 30, "n": range(60)})
+    encoder = TableEncoder().fit(train)
+    lists = pa.table({"word": [None, ["x"]], "n": [1, 2]})
+    with pytest.raises(TableError, match=r'column "word", row 2: a value of type list<.*> where a category'):
+        encoder.transform(lists)
+    assert list(encoder.transform(lists, on_error="ood").row_errors) == [1]

@@ -17,6 +17,7 @@ from gditd.bench.experiment import BenchError
 from gditd.bench.journal import Record
 from gditd.bench.tasks import Reporter, Task, failure
 from gditd.bench.worker import do_unit
+from gditd.processes import one_thread_each
 
 POLL_SECONDS = 0.5
 
@@ -67,22 +68,6 @@ def worker_pool(workers: int, context: Any, reports: Queue[tuple[int, float]]) -
         raise
     else:
         pool.shutdown()
-
-
-@contextmanager
-def one_thread_each() -> Iterator[None]:
-    """Let processes started inside use one thread each: libraries read these variables when they are loaded."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 # --- in a worker process ---

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 from gditd.cli.app import app
 
@@ -10,10 +11,18 @@ __all__ = ["app", "main"]
 
 def main() -> None:
     """Run the command line; this is what `gditd` in a shell calls."""
+    open_absent_streams()
     try:
         app()
     finally:
         let_go_of_closed_pipes()
+
+
+def open_absent_streams() -> None:
+    """Let what is printed go nowhere where a stream was closed before the start, as in `>&-` or by a supervisor."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - open until the process ends
 
 
 def let_go_of_closed_pipes() -> None:

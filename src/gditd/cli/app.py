@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 from gditd import __version__
-from gditd.cli.commands import bench, demo, evaluate, explain, fit, inspect, predict, serve, synthesize
+from gditd.cli.commands import (
+    bench,
+    demo,
+    evaluate,
+    explain,
+    export,
+    fit,
+    inspect,
+    keygen,
+    predict,
+    serve,
+    sign,
+    synthesize,
+)
 from gditd.cli.examples import examples
 from gditd.cli.group import Group
 
@@ -22,6 +35,7 @@ app = typer.Typer(
         ("ask why rows 1 and 5 look strange", "gditd explain parts.gditd new.csv --rows 1,5"),
         ("measure on labelled rows", "gditd evaluate parts.gditd test.csv --target state"),
         ("see what a model promises", "gditd inspect parts.gditd"),
+        ("run it where there is no Python", "gditd export parts.gditd parts.onnx"),
         ("serve it, with a page for people", "gditd serve parts.gditd"),
         ("compare with other methods on your table", "gditd bench parts.csv --target state --ood-class worn"),
         ("make a table that can be shown to others", "gditd synthesize parts.csv --target state --out shareable.csv"),
@@ -31,7 +45,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (fit, predict, evaluate, explain, inspect, serve, bench, synthesize, demo):
+for module in (fit, predict, evaluate, explain, inspect, export, serve, bench, synthesize, sign, keygen, demo):
     app.command(name=module.NAME, epilog=module.EXAMPLES)(module.command)
 
 

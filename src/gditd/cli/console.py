@@ -6,7 +6,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console
@@ -32,8 +32,9 @@ def plain_console(*, stderr: bool) -> Console:
 
 
 def tell(line: str) -> None:
-    """One line on stderr."""
-    print(line, file=sys.stderr)
+    """One line on stderr; that nobody reads it any more must not change how a command ends."""
+    with suppress(BrokenPipeError):
+        print(line, file=sys.stderr)
 
 
 def print_json(document: Any) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import typer
@@ -14,6 +15,9 @@ from gditd.cli.console import tell
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+FAULT = 70  # what a program of its own fault ends with, by convention
+
+TRACEBACK = "GDITD_TRACEBACK"
 
 # ClickException by way of a public name: typer brings its own copy of click or uses click itself, by version.
 UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[2])
@@ -37,6 +41,10 @@ class Group(TyperGroup):
         except UsageError as error:
             tell(f"error: {one_line(error.format_message())}{where_to_look(error)}")
             code = BAD_INPUT
+        except SystemExit as end:
+            if not nobody_reads(end):
+                raise
+            code = 0
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
@@ -47,17 +55,36 @@ class Group(TyperGroup):
         except KeyboardInterrupt:
             tell("interrupted: no file was written")
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:  # whoever read our output has seen enough, as in `| head`
-            drop_stdout()
+        except BrokenPipeError:  # no error: `main` sees to it
+            raise
         except (ValueError, OSError) as error:
             tell(f"error: {one_line(reason(error))}")
             raise typer.Exit(BAD_INPUT) from None
+        except (typer.Exit, typer.Abort, UsageError):
+            raise
+        except Exception as error:
+            if TRACEBACK in os.environ:
+                raise
+            code, words = unforeseen(error)
+            tell(f"error: {words}")
+            raise typer.Exit(code) from None
+
+
+def unforeseen(error: Exception) -> tuple[int, str]:
+    """The exit code and the line for an error that no command expects: a lack of memory, or a fault in the program."""
+    said = one_line(reason(error))
+    if isinstance(error, MemoryError) or "not enough memory" in said:  # torch has no error of its own for it
+        return BAD_INPUT, "there is not enough memory for this: use fewer rows or columns, or a larger machine"
+    return FAULT, (
+        f"this is a fault in gditd, please report it ({type(error).__name__}: {said}); "
+        f"with {TRACEBACK}=1 in the environment it shows where it is"
+    )
 
 
 def reason(error: Exception) -> str:
     """What an error says, without the number the system gives it."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
     return str(error) or type(error).__name__
 
 
@@ -72,8 +99,19 @@ def where_to_look(error: Any) -> str:
     return f" (see {context.command_path} --help)" if context is not None else ""
 
 
-def drop_stdout() -> None:
-    """Send what is left in the buffer nowhere, or Python would complain about the closed pipe at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+def nobody_reads(end: SystemExit) -> bool:
+    """Whether the program ends because whoever read its output has seen enough, as in `| head`.
+
+    typer, and rich by itself, then leave with code 1; what they caught is the only trace of the closed pipe.
+    """
+    return isinstance(end.__context__, BrokenPipeError)
+
+
+@contextmanager
+def if_interrupted(line: str) -> Iterator[None]:
+    """Where Ctrl-C would leave files behind: what to say of them, in the place of "no file was written"."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        tell(f"interrupted: {line}")
+        raise typer.Exit(INTERRUPTED) from None

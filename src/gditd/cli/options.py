@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from gditd.cli.trust import VARIABLE
+
 
 def between_0_and_1(value: float | None) -> float | None:
     """Refuse an alpha that is no share."""
@@ -32,6 +34,16 @@ OtherAlpha = Annotated[
         metavar="A",
         callback=between_0_and_1,
         help="The share of each known class that may be called OOD, instead of the one the model was fitted with.",
+        show_default=False,
+    ),
+]
+Verify = Annotated[
+    Path | None,
+    typer.Option(
+        "--verify",
+        envvar=VARIABLE,
+        metavar="PUBLIC_KEY",
+        help="Take a model only if it was signed with the private key that belongs to this public one.",
         show_default=False,
     ),
 ]

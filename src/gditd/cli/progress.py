@@ -40,6 +40,7 @@ def bar(what: str, unit: str, *, quiet: bool) -> Iterator[Report]:
         task = progress.add_task(what, total=None, done="0")
 
         def report(done: int, total: int | None, shown: str | None = None) -> None:
+            total = None if total is None else max(total, done)  # a total may be an estimate
             shown = shown or (f"{done:,}" if total is None else f"{done:,} of {total:,}")
             progress.update(task, completed=done, total=total, done=shown)
 

@@ -11,6 +11,7 @@ to `EVIDENCE` instead of 1, a four-sigma event, for it to count.
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -123,7 +124,7 @@ class OneHot(nn.Module):
     def __init__(self, coders: list[CategoryCoder]) -> None:
         super().__init__()
         widths = [len(coder.weights) for coder in coders]
-        offsets = torch.tensor([sum(widths[:place]) for place in range(len(widths))], dtype=torch.int64)
+        offsets = torch.tensor([0, *accumulate(widths)][: len(widths)], dtype=torch.int64)
         weights = torch.tensor([weight for coder in coders for weight in coder.weights])
         self.register_buffer("offsets", offsets, persistent=False)
         self.register_buffer("weights", weights, persistent=False)

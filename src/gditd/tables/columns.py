@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+_TOGETHER_BYTES = 1 << 26  # of text, which then needs as much again
+
 Floats = npt.NDArray[np.float64]
 Times = npt.NDArray[np.datetime64]
 
@@ -78,14 +80,32 @@ def as_numbers(column: pa.ChunkedArray | pa.Array, name: str) -> tuple[Floats, l
     return values, problems
 
 
+def as_numbers_together(columns: list[pa.ChunkedArray]) -> Floats | None:
+    """Several columns as (columns, n), at the cost of one; None where they have to be looked at one by one.
+
+    So it is where not all of them are text, or where one holds a value that is no finite number.
+    """
+    arrays = [flat(column) for column in columns]
+    kinds = {array.type for array in arrays}
+    if len(arrays) < 2 or not all(map(is_text, kinds)) or len(kinds) > 1:
+        return None
+    if sum(array.nbytes for array in arrays) > _TOGETHER_BYTES:
+        return None
+    values, problems = as_numbers(pa.concat_arrays(arrays), "")
+    if problems:
+        return None
+    # What Arrow shares must not be written to, and whoever encodes rows may have to.
+    return (values if values.flags.writeable else values.copy()).reshape(len(arrays), -1)
+
+
 def as_any_numbers(column: pa.ChunkedArray | pa.Array, name: str) -> tuple[Floats, list[Problem]]:
     """The same, infinite numbers allowed."""
     array = flat(column)
     if is_text(array.type):
         return _parsed(array, name, _numbers_in_text, _number_in_text, "is not a number")
-    if is_number(array.type) or pa.types.is_boolean(array.type) or pa.types.is_null(array.type):
-        return _floats(array), []
-    return _all_wrong(array, name, "a number")
+    if what := misfit(array.type, "number"):
+        return _all_wrong(array, name, what)
+    return _floats(array), []
 
 
 def as_booleans(column: pa.ChunkedArray | pa.Array, name: str) -> tuple[Floats, list[Problem]]:
@@ -107,12 +127,12 @@ def as_times(column: pa.ChunkedArray | pa.Array, name: str) -> tuple[Times, list
     array = flat(column)
     if is_text(array.type):
         return _parsed(array, name, _times_in_text, _time_in_text, "is not an ISO date or time")
-    if is_time(array.type):
-        return _times(array), []
+    if what := misfit(array.type, "datetime"):
+        values, problems = _all_wrong(array, name, what)
+        return values.astype("datetime64[us]"), problems
     if pa.types.is_null(array.type):
         return np.full(len(array), "NaT", "datetime64[us]"), []
-    values, problems = _all_wrong(array, name, "a date")
-    return values.astype("datetime64[us]"), problems
+    return _times(array), []
 
 
 def as_text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -127,15 +147,24 @@ def as_text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
             return pa.array(np.where(mask, 0, values).astype(np.int64), mask=mask).cast(pa.string())
         return pa.array(values, mask=mask).cast(pa.string())
     if not is_text(kind):
-        return array.cast(pa.string())
+        return _as_any_text(array)
     empty = pc.equal(array, pa.scalar("", kind))
     return pc.if_else(empty, pa.scalar(None, kind), array) if pc.any(empty).as_py() else array
+
+
+def _as_any_text(array: pa.Array) -> pa.Array:
+    """What is no text in its usual spelling; lists, bytes and the like as Python shows them."""
+    try:
+        return array.cast(pa.string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return pa.array([None if value is None else str(value) for value in array.to_pylist()], pa.string())
 
 
 def _floats(array: pa.Array) -> Floats:
     kind = array.type
     if pa.types.is_duration(kind):
-        return _floats(array.cast(pa.duration("us")).cast(pa.int64())) / 1e6
+        # Unsafe only in that parts of a microsecond are cut off.
+        return _floats(array.cast(pa.duration("us"), safe=False).cast(pa.int64())) / 1e6
     if not pa.types.is_float64(kind):
         # Unsafe only in that integers beyond 2**53 lose their last digits, as in any float64.
         array = array.cast(pa.int8()) if pa.types.is_boolean(kind) else array
@@ -157,9 +186,29 @@ def _rows(mask: npt.NDArray[np.bool_]) -> list[int]:
     return np.flatnonzero(mask).tolist()
 
 
-def _all_wrong(array: pa.Array, name: str, wanted: str) -> tuple[Floats, list[Problem]]:
+def misfit(found: pa.DataType, kind: str) -> str | None:
+    """Why no value of an Arrow type can be in a column of some kind; None where it can, as far as the type tells."""
+    if is_text(found) or pa.types.is_null(found):
+        return None
+    if kind == "category":
+        fits, wanted = not pa.types.is_nested(found), "a category"
+    elif kind == "datetime":
+        fits, wanted = is_time(found), "a date"
+    else:
+        fits, wanted = is_number(found) or pa.types.is_boolean(found), "a number"
+    return None if fits else f"a value of type {found} where {wanted} is expected"
+
+
+def without_misfits(column: pa.ChunkedArray, name: str) -> tuple[pa.ChunkedArray, list[Problem]]:
+    """A category column, empty where its type can hold none, and then the rows that hold something."""
+    what = misfit(column.type.value_type if pa.types.is_dictionary(column.type) else column.type, "category")
+    if what is None:
+        return column, []
+    return pa.chunked_array([pa.nulls(len(column), pa.string())]), _all_wrong(flat(column), name, what)[1]
+
+
+def _all_wrong(array: pa.Array, name: str, what: str) -> tuple[Floats, list[Problem]]:
     rows = _rows(array.is_valid().to_numpy(zero_copy_only=False))
-    what = f"a value of type {array.type} where {wanted} is expected"
     return np.full(len(array), np.nan), [Problem(name, row, what) for row in rows]
 
 
@@ -171,8 +220,7 @@ def _parsed(
     complaint: str,
 ) -> tuple[Any, list[Problem]]:
     """Parse text at Arrow's speed; where that fails, each different text once, to find the ones at fault."""
-    array = pc.utf8_trim_whitespace(array)
-    array = as_text(array)
+    array = as_text(array if _surely_trimmed(array) else pc.utf8_trim_whitespace(array))
     try:
         return parse_all(array), []
     except pa.ArrowInvalid:
@@ -185,6 +233,21 @@ def _parsed(
     place = coded.indices.fill_null(len(parsed)).to_numpy(zero_copy_only=False)
     problems = [Problem(name, row, f'"{array[row].as_py()}" {complaint}') for row in _rows(wrong[place])]
     return known[place], problems
+
+
+def _surely_trimmed(array: pa.Array) -> bool:
+    """Whether no text has white space around it, known at a tenth of the cost of trimming: numbers seldom have any."""
+    text = text_bytes(array)
+    return len(text) == 0 or bool(text.min() > ord(" ") and text.max() < 128)
+
+
+def text_bytes(array: pa.Array) -> npt.NDArray[np.uint8]:
+    """All texts of an array one after another, as they lie in memory."""
+    _, offsets, data = array.buffers()
+    if data is None or len(array) == 0:
+        return np.empty(0, np.uint8)
+    ends = np.frombuffer(offsets, np.int32 if pa.types.is_string(array.type) else np.int64)
+    return np.frombuffer(data, np.uint8)[ends[array.offset] : ends[array.offset + len(array)]]
 
 
 def _numbers_in_text(array: pa.Array) -> Floats:

@@ -1,6 +1,7 @@
 """Whatever a user holds in memory to an Arrow table, without copying where the memory layout allows it."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -32,11 +33,15 @@ def to_arrow(X: Any, columns: Sequence[str] | None = None) -> pa.Table:
     else:
         table = _frame_to_arrow(X)
         table = _array_to_arrow(X, columns) if table is None else table
-    names = table.column_names
-    doubles = sorted({name for name in names if names.count(name) > 1})
+    doubles = repeated(table.column_names)
     if doubles:
         raise TableError(f"the table has more than one column named {quoted(doubles)}: rename them")
     return table
+
+
+def repeated(names: list[str]) -> list[str]:
+    """The names that occur more than once, sorted."""
+    return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
 def rows_to_arrow(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
@@ -49,17 +54,25 @@ def rows_to_arrow(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
 
 
 def _pandas_to_arrow(frame: pd.DataFrame) -> pa.Table:
-    arrays = [_series_to_arrow(frame.iloc[:, place]) for place in range(frame.shape[1])]
+    arrays = [_series_to_arrow(frame.iloc[:, place], name) for place, name in enumerate(frame.columns)]
     return pa.table(arrays, names=[str(name) for name in frame.columns])
 
 
-def _series_to_arrow(series: "pd.Series[Any]") -> pa.Array:
+def _series_to_arrow(series: "pd.Series[Any]", name: object) -> pa.Array:
+    if isinstance(series.dtype, pd.SparseDtype):
+        series = series.sparse.to_dense()
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iuf":
         # Straight over the memory: Arrow's pandas conversion would search it for NaN and build a null mask.
         return pa.array(series.to_numpy())
     if series.dtype == object:
         return _objects_to_arrow(series.tolist())
-    array = pa.Array.from_pandas(series)
+    try:
+        array = pa.Array.from_pandas(series)
+    except pa.ArrowException as error:
+        raise TableError(
+            f'column "{name}" holds values of type {series.dtype}, which Arrow does not have: convert it to numbers, '
+            "text or dates"
+        ) from error
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 

@@ -6,6 +6,7 @@ sin() and cos(), whose last bit may differ between a vector and a single value.
 """
 
 import math
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +50,7 @@ class Circles(nn.Module):
         angles = [[2 * math.pi * step / PERIODS[part] for step in range(PERIODS[part])] for part in parts]
         sines = [value for circle in angles for value in [*map(math.sin, circle), 0.0]]
         cosines = [value for circle in angles for value in [*map(math.cos, circle), 0.0]]
-        offsets = [sum(PERIODS[part] + 1 for part in parts[:place]) for place in range(len(parts))]
+        offsets = [0, *accumulate(PERIODS[part] + 1 for part in parts)][: len(parts)]
         self.register_buffer("offsets", torch.tensor(offsets, dtype=torch.int64)[:, None], persistent=False)
         self.register_buffer("sines", torch.tensor(sines, dtype=torch.float32), persistent=False)
         self.register_buffer("cosines", torch.tensor(cosines, dtype=torch.float32), persistent=False)

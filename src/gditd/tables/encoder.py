@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from .categories import CategoryCoder, OneHot, lonely_rows
-from .columns import Floats, Problem, Times, as_booleans, as_numbers, as_times
+from .columns import Floats, Problem, Times, as_booleans, as_numbers, as_numbers_together, as_times, without_misfits
 from .convert import to_arrow
 from .dates import Circles, part_codes, varying_parts
 from .errors import TableError, quoted
@@ -22,6 +22,7 @@ from .layout import lay_out
 from .module import EncoderModule
 from .numbers import NUMBER_MODULES, NumberModule, Numbers, fit_numbers
 from .schema import ColumnSchema, TableSchema, seconds
+from .soundness import refuse_unsound_numbers, refuse_unsound_parts, refuse_unsound_schema
 
 _RAW_ROWS = 32_000  # rows taken from Arrow at once: enough to make its calls cheap
 _MODULE_CELLS = 500_000  # features encoded at once: what fits in a core's cache
@@ -196,11 +197,18 @@ class TableEncoder:
 
     @classmethod
     def from_state(cls, settings: dict[str, Any], tensors: dict[str, Tensor]) -> "TableEncoder":
-        """Build the encoder that `state` described; it encodes the same rows to the same bits."""
+        """Build the encoder that `state` described; it encodes the same rows to the same bits.
+
+        ValueError where no table can have led to such a state.
+        """
         encoder = cls(numbers=settings["numbers"], max_categories=settings["max_categories"], n_bins=settings["n_bins"])
         encoder.schema_ = TableSchema.from_dict(settings["schema"])
+        refuse_unsound_schema(encoder.schema_)
         encoder._parts = {name: list(parts) for name, parts in settings["parts"].items()}
-        encoder._assemble(NUMBER_MODULES[encoder.numbers](**tensors))
+        refuse_unsound_parts(encoder._parts, encoder.schema_)
+        module = NUMBER_MODULES[encoder.numbers](**tensors)
+        refuse_unsound_numbers(module, len(encoder._number_columns()))
+        encoder._assemble(module)
         return encoder
 
     def _assemble(self, numbers: NumberModule) -> None:
@@ -242,10 +250,16 @@ class TableEncoder:
         times: dict[str, Times] = {}
         columns = self._number_columns()
         # Column by column in memory, as Arrow has them and the number module wants them.
-        numbers: Floats = np.empty((len(columns), table.num_rows))
-        for place, column in enumerate(columns):
-            numbers[place] = self._number_column(column, table, problems, times)
-        rows = [coder.codes(table.column(name)) for name, coder in self._coders.items()]
+        numbers = self._plain_numbers(columns, table)
+        if numbers is None:
+            numbers = np.empty((len(columns), table.num_rows))
+            for place, column in enumerate(columns):
+                numbers[place] = self._number_column(column, table, problems, times)
+        rows = []
+        for name, coder in self._coders.items():
+            column, wrong = without_misfits(table.column(name), name)
+            problems += wrong
+            rows.append(coder.codes(column))
         rows += [part_codes(times[name], part) for name, parts in self._parts.items() for part in parts]
         codes: npt.NDArray[np.int64] = np.empty((len(rows), table.num_rows), np.int64)
         for place, row in enumerate(rows):
@@ -255,6 +269,12 @@ class TableEncoder:
             ordinary = not unseen and math.isfinite(numbers.sum())
         problems.sort(key=lambda problem: problem.row)
         return _Raw(torch.from_numpy(numbers).t(), torch.from_numpy(codes).t(), problems, ordinary)
+
+    def _plain_numbers(self, columns: list[ColumnSchema], table: pa.Table) -> Floats | None:
+        """All raw numbers, where all columns hold numbers as text, as in a CSV, and each of them is one."""
+        if any(column.kind != "number" for column in columns):
+            return None
+        return as_numbers_together([table.column(column.name) for column in columns])
 
     def _number_column(
         self, column: ColumnSchema, table: pa.Table, problems: list[Problem], times: dict[str, Times]

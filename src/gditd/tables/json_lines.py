@@ -7,6 +7,7 @@ chunk, and a column of mixed types comes out as text.
 import io
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ import pyarrow.json
 from .convert import rows_to_arrow
 from .errors import TableError
 from .text_stream import Utf8Stream
+
+DEEPEST = 20  # lists and objects within each other; what is nested at all can only be ignored
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 def read_json_lines(path: Path) -> pa.Table:
@@ -60,12 +64,31 @@ class _Readable(io.RawIOBase):
 def _parsed(path: Path, text: bytes, rows_before: int) -> pa.Table:
     if not text.strip():
         raise TableError(f'"{path}" is empty: it needs one JSON object a line')
+    _refuse_deep(path, text, rows_before)
     try:
         # One block, since Arrow refuses a line that lies across two of its blocks' ends.
         options = pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1)
         return pyarrow.json.read_json(pa.BufferReader(text), read_options=options)
     except pa.ArrowInvalid:
         return rows_to_arrow(_python_rows(path, text, rows_before))
+
+
+def _refuse_deep(path: Path, text: bytes, rows_before: int) -> None:
+    """Refuse values in values in values: parsers follow them down, and crash where there is no end."""
+    openings = text.count(b"{") + text.count(b"[")
+    if openings <= text.count(b"\n") + DEEPEST:  # plain rows have one each
+        return
+    for number, line in enumerate((line for line in text.splitlines() if line.strip()), start=rows_before + 1):
+        if line.count(b"{") + line.count(b"[") > DEEPEST and _depth(line) > DEEPEST:
+            raise TableError(
+                f'"{path}", row {number}: values within values more than {DEEPEST} deep: write plain values'
+            )
+
+
+def _depth(line: bytes) -> int:
+    """How deep brackets are nested, those in texts left out."""
+    marks = re.findall(rb"[\[\]{}]", _TEXT.sub(b"", line))
+    return max(itertools.accumulate(1 if mark in b"[{" else -1 for mark in marks), default=0)
 
 
 def _python_rows(path: Path, text: bytes, rows_before: int) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ LIMIT = 1e6
 
 _FAR = 1e30  # where float64 input is cut before it becomes float32
 _CELLS = 1024  # straight pieces of the quantile map on either side of the centre
+SCORES_A_COLUMN = 2 * _CELLS + 1
 _SAMPLE = 10_000  # rows by which the map's centre is chosen
 _LEAST_WIDTH = 1e-30  # narrower bins would have no finite float32 slope
 
@@ -83,7 +84,7 @@ class QuantileNormal(NumberModule):
         self.register_buffer("scores", scores)
         rises = scores.diff(append=scores[-1:])  # at a column's last, infinity, nothing rises
         self.register_buffer("rises", rises, persistent=False)
-        first_cells = torch.arange(len(centre), dtype=torch.int32)[:, None] * (2 * _CELLS + 1)
+        first_cells = torch.arange(len(centre), dtype=torch.int32)[:, None] * SCORES_A_COLUMN
         self.register_buffer("first_cells", first_cells, persistent=False)
         self.register_buffer("middle", torch.tensor(float(_CELLS)), persistent=False)
 
@@ -218,7 +219,7 @@ def _fit_quantile(known: list[Floats], scales: list[float]) -> QuantileNormal:
     centres = [_best_centre(column, scale) for column, scale in zip(known, scales, strict=True)]
     columns = zip(known, centres, scales, strict=True)
     scores = np.array([_cell_scores(*_normal_scores(*column)) for column in columns])
-    scores = scores.reshape(len(known), 2 * _CELLS + 1)
+    scores = scores.reshape(len(known), SCORES_A_COLUMN)
     return QuantileNormal(
         centre=_upright(centres, torch.float64),
         scale=_upright(scales, torch.float64),
@@ -233,7 +234,7 @@ def _best_centre(ordered: Floats, scale: float) -> float:
     def error(centre: float) -> float:
         values, scores = _normal_scores(sample, centre, scale)
         places = _drawn(torch.from_numpy(values)).numpy() * _CELLS + _CELLS
-        found = np.interp(places, np.arange(2 * _CELLS + 1), _cell_scores(values, scores))
+        found = np.interp(places, np.arange(SCORES_A_COLUMN), _cell_scores(values, scores))
         return float(((found - scores) ** 2).mean())
 
     return min((float(_quantile(ordered, level)) for level in (0.5, 0.0, 1.0)), key=error)

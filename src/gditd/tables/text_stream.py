@@ -42,7 +42,10 @@ class Utf8Stream(io.RawIOBase):
             return b"".join(blocks)
         if not self._buffer:
             self._buffer = self._decoded(self._raw(size))
-        head, self._buffer = self._buffer[:size], self._buffer[size:]
+        if len(self._buffer) <= size:  # the usual case, without a copy
+            head, self._buffer = self._buffer, b""
+        else:
+            head, self._buffer = self._buffer[:size], self._buffer[size:]
         return head
 
     def sample(self) -> str:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from gditd.cli.examples import examples
-from gditd.cli.options import Json, ModelFile, OtherAlpha, Table, Target
+from gditd.cli.options import Json, ModelFile, OtherAlpha, Table, Target, Verify
+from gditd.cli.trust import only_signed_by
 
 NAME = "evaluate"
 EXAMPLES = examples(
@@ -30,9 +31,11 @@ def command(
             "--report", metavar="FILE", help="Write a page of charts too, with reasons and drift.", show_default=False
         ),
     ] = None,
+    verify: Verify = None,
     json: Json = False,
 ) -> None:
     """Measure a model on labelled rows; classes that training did not see count as OOD."""
     from gditd.cli.tasks.evaluate import evaluate  # noqa: PLC0415 - torch takes seconds, help should not
 
-    evaluate(model, table, target, alpha=alpha, report=report, json=json)
+    with only_signed_by(verify):
+        evaluate(model, table, target, alpha=alpha, report=report, json=json)

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from gditd.cli.examples import examples
-from gditd.cli.options import Json, ModelFile, Table
+from gditd.cli.options import Json, ModelFile, Table, Verify
+from gditd.cli.trust import only_signed_by
 
 NAME = "explain"
 EXAMPLES = examples(
@@ -28,9 +29,11 @@ def command(
             show_default=False,
         ),
     ] = None,
+    verify: Verify = None,
     json: Json = False,
 ) -> None:
     """Say for each row which columns push it out of the nearest known class, and what would be usual."""
     from gditd.cli.tasks.explain import explain  # noqa: PLC0415 - torch takes seconds, help should not
 
-    explain(model, table, rows=rows, json=json)
+    with only_signed_by(verify):
+        explain(model, table, rows=rows, json=json)

@@ -22,6 +22,8 @@ EXAMPLES = examples(
     ("every rare row trains, for a weaker promise", "gditd fit parts.csv --target state --calibration cross"),
     ("with cases that belong to no class", "gditd fit parts.csv --target state --ood unknown.csv"),
     ("with a page on what it learned", "gditd fit parts.csv --target state --report parts.html"),
+    ("signed, for others to verify", "gditd fit parts.csv --target state --sign our.key.pem"),
+    ("larger than memory: a folder of Parquet files", "gditd fit cases/ --target kind --out cases.gditd"),
     ("for scripts", "gditd fit parts.csv --target state --json > fit.json"),
 )
 
@@ -46,7 +48,7 @@ def command(
         Path,
         typer.Argument(
             metavar="TRAIN",
-            help="Labelled rows: CSV (also .gz), Parquet, Arrow, Feather or JSON lines.",
+            help="Labelled rows: CSV (also .gz), Parquet (also a folder of files), Arrow, Feather or JSON lines.",
             show_default=False,
         ),
     ],
@@ -85,15 +87,16 @@ def command(
         Calibration | None,
         typer.Option(
             "--calibration",
-            help="cross: every row trains, about 2 alpha is proven. split: three rows in ten only calibrate, alpha is "
-            "proven. Default: what the preset has.",
+            help="cross: every row trains, about 2 alpha is proven. split: up to three rows in ten only calibrate, "
+            "alpha is proven. Default: what the preset has.",
             show_default=False,
         ),
     ] = None,
     keep_examples: Annotated[
         bool,
         typer.Option(
-            "--keep-examples", help="Keep some training rows in the model, for explain to show the most similar one."
+            "--keep-examples/--no-examples",
+            help="Keep some training rows in the model, for explain to show the most similar one, or none.",
         ),
     ] = False,
     ood: Annotated[
@@ -109,6 +112,24 @@ def command(
         Path | None,
         typer.Option(
             "--report", metavar="FILE", help="Write a page of charts on what was learned too.", show_default=False
+        ),
+    ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(
+            "--sign",
+            metavar="PRIVATE_KEY",
+            help="Sign the model with a key that gditd keygen has made, so that others can verify who made it.",
+            show_default=False,
+        ),
+    ] = None,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Read Parquet a few rows at a time, check all of them and learn from a sample of each class, rare "
+            "classes whole; or read it whole. Default: what its size in memory asks for.",
+            show_default=False,
         ),
     ] = None,
     json: Json = False,
@@ -129,6 +150,8 @@ def command(
         keep_examples=keep_examples,
         ood=ood,
         report=report,
+        sign=sign,
+        stream=stream,
         json=json,
         quiet=quiet,
     )

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from gditd.cli.examples import examples
+from gditd.cli.options import Verify
+from gditd.cli.trust import only_signed_by
 
 NAME = "serve"
 EXAMPLES = examples(
@@ -53,6 +55,7 @@ def command(
     max_waiting: Annotated[
         int, typer.Option("--max-waiting", metavar="N", min=1, help="The most requests under way; more get a 503.")
     ] = 256,
+    verify: Verify = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Log errors only, and print nothing but the address.")
     ] = False,
@@ -64,14 +67,15 @@ def command(
     """
     from gditd.cli.tasks.serve import serve_models  # noqa: PLC0415 - torch takes seconds, help should not
 
-    serve_models(
-        tuple(models),
-        host=host,
-        port=port,
-        api_key=api_key,
-        max_body=max_body,
-        max_rows=max_rows,
-        timeout=timeout,
-        max_waiting=max_waiting,
-        quiet=quiet,
-    )
+    with only_signed_by(verify):
+        serve_models(
+            tuple(models),
+            host=host,
+            port=port,
+            api_key=api_key,
+            max_body=max_body,
+            max_rows=max_rows,
+            timeout=timeout,
+            max_waiting=max_waiting,
+            quiet=quiet,
+        )

@@ -8,6 +8,7 @@ import platform
 import shlex
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from gditd.bench.tables import load_table, refuse_unknown
 from gditd.bench.tasks import BenchProgress
 from gditd.cli.console import out as stdout
 from gditd.cli.console import print_json, tell
-from gditd.cli.group import INTERRUPTED
+from gditd.cli.group import if_interrupted
 from gditd.cli.progress import bar
 from gditd.datasets import DatasetError
 
@@ -74,15 +75,17 @@ def bench(wishes: Wishes, *, out: Path | None, data: Path | None, workers: int, 
         raise BenchError("bench paper writes tables, figures and a page: say where with --out DIR")
     experiments, notes = of_paper(wishes, folder) if paper else ([of_table(wishes, folder)], [])
     started = time.monotonic()
-    outcome = measured(experiments, out=out, data=folder, workers=workers, quiet=quiet)
-    for note in [*notes, *outcome.notes]:
-        tell(f"note: {note}")
-    if out is not None:
-        facts = context(add_run(out, this_run(time.monotonic() - started, workers, outcome)))
-        if paper:
-            write_paper_report(outcome.results, out, context=facts, embeddings=paper_embeddings(experiments, folder))
-        else:
-            write_report(outcome.results, out, context=facts)
+    with kept_if_interrupted(out):
+        outcome = measured(experiments, out=out, data=folder, workers=workers, quiet=quiet)
+        for note in [*notes, *outcome.notes]:
+            tell(f"note: {note}")
+        if out is not None:
+            facts = context(add_run(out, this_run(time.monotonic() - started, workers, outcome)))
+            if paper:
+                embeddings = paper_embeddings(experiments, folder)
+                write_paper_report(outcome.results, out, context=facts, embeddings=embeddings)
+            else:
+                write_report(outcome.results, out, context=facts)
     if json:
         print_json(as_document(outcome.results))
     elif not quiet:
@@ -104,13 +107,14 @@ def measured(
         def on_progress(progress: BenchProgress) -> None:
             report(round(STEPS * progress.share), STEPS, f"{progress.jobs_done:,} of {progress.jobs:,}")
 
-        try:
-            return run_all(experiments, out=out, workers=workers, data=data, progress=on_progress)
-        except KeyboardInterrupt:
-            if out is None:
-                raise
-            tell(f"interrupted: results so far are kept in {out}, and the same command goes on from there")
-            raise typer.Exit(INTERRUPTED) from None
+        return run_all(experiments, out=out, workers=workers, data=data, progress=on_progress)
+
+
+def kept_if_interrupted(out: Path | None) -> AbstractContextManager[None]:
+    """Ctrl-C loses nothing where there is a folder for results."""
+    if out is None:
+        return nullcontext()
+    return if_interrupted(f"results so far are kept in {out}, and the same command goes on from there")
 
 
 def of_table(wishes: Wishes, data: str | None) -> Experiment:

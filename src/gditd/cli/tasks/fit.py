@@ -7,20 +7,22 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.types as kinds
 from rich.table import Table
 
 from gditd import GDITDClassifier
 from gditd.cli.console import collected_notes, out, percent, print_json
+from gditd.cli.group import if_interrupted
 from gditd.cli.progress import Report, bar
+from gditd.cli.tasks.streamed import drawn, whole_table
 from gditd.cli.tasks.tables import refuse_same_file, refuse_unwritable, split_target
+from gditd.model_file.signing import private_key
 from gditd.presets import PRESETS
 from gditd.report import fit_report
 from gditd.report.write import refuse_unfit_path
+from gditd.streaming import Sample, as_class_labels
 from gditd.summary import forecast_words
 from gditd.tables import read_table
-from gditd.tables.columns import as_text
-from gditd.training import Progress
+from gditd.training import Progress, leads
 
 
 def fit(
@@ -36,8 +38,10 @@ def fit(
     keep_examples: bool,
     ood: Path | None,
     report: Path | None,
+    sign: Path | None,
     json: bool,
     quiet: bool,
+    stream: bool | None = None,
 ) -> None:
     """Fit, save, and say what came out."""
     out = out or Path(default_name(train))
@@ -49,30 +53,32 @@ def fit(
         raise ValueError(f'column "{target}" is both --target and --ignore: leave out one of them')
     if calibration == "cross" and PRESETS[preset].n_members == 1:
         raise ValueError(f"--calibration cross needs several members, preset {preset} has one: use --calibration split")
+    key = None if sign is None else private_key(sign)
+    quiet = quiet or not leads()  # of processes that train together, the first talks and writes
     started = time.monotonic()
-    table, column = split_target(read_table(train), target)
+    settings: dict[str, Any] = {
+        "preset": preset,
+        "alpha": alpha,
+        "ignore": ignore,
+        "random_state": seed,
+        "calibration": calibration,
+        "keep_examples": keep_examples,
+    }
+    sample = drawn(train, target, stream=stream, quiet=quiet, **settings)
+    table, labels = rows_of(train, target) if sample is None else (sample.table, sample.labels)
     unknown = None if ood is None else without_column(read_table(ood), target)
     with collected_notes() as notes, bar("learning", "epochs", quiet=quiet) as tell_progress:
-        model = learn(
-            table,
-            labels_in(column),
-            tell_progress,
-            unknown,
-            preset=preset,
-            alpha=alpha,
-            ignore=ignore,
-            random_state=seed,
-            calibration=calibration,
-            keep_examples=keep_examples,
-        )
-        model.save(out)
+        model = learn(table, labels, tell_progress, unknown, sample, **settings)
+        if not leads():
+            return
+        model.save(out, sign=key)
         if report is not None:
             context = {"training table": str(train), "label column": target, "model": str(out)}
-            fit_report(model, table, labels_in(column), report, context=context)
+            with if_interrupted(f"the model was written to {out}, the report was not"):
+                fit_report(model, table, labels, report, context=context)
     document = {
         "model": str(out),
         **({} if report is None else {"report": str(report)}),
-        "rows": table.num_rows,
         "seconds": round(time.monotonic() - started, 3),
         "notes": notes,
         **model.summary(),
@@ -84,15 +90,30 @@ def fit(
 
 
 def learn(
-    table: pa.Table, labels: pa.Array, tell_progress: Report, ood: pa.Table | None = None, **settings: Any
+    table: pa.Table,
+    labels: pa.Array,
+    tell_progress: Report,
+    ood: pa.Table | None = None,
+    sample: Sample | None = None,
+    **settings: Any,
 ) -> GDITDClassifier:
-    """Fit a classifier, telling after each epoch how far it is; `ood` are rows known to be of no class."""
+    """Fit a classifier, telling after each epoch how far it is; `ood` are rows known to be of no class.
+
+    `sample` is where table and labels come from if they were drawn from a larger table.
+    """
 
     # A plain function: scikit-learn copies an estimator's settings, and a progress bar cannot be copied.
     def on_epoch(progress: Progress) -> None:
         tell_progress(progress.epoch, progress.max_epochs)
 
-    return GDITDClassifier(**settings, progress=on_epoch).fit(table, labels, ood=ood)
+    model = GDITDClassifier(**settings, progress=on_epoch)
+    return model.fit(table, labels, ood=ood) if sample is None else model._fit_sample(sample, ood)
+
+
+def rows_of(train: Path, target: str) -> tuple[pa.Table, pa.Array]:
+    """The whole table without the labels, and the labels."""
+    table, column = split_target(whole_table(train), target)
+    return table, as_class_labels(column)
 
 
 def without_column(table: pa.Table, name: str) -> pa.Table:
@@ -106,19 +127,12 @@ def default_name(train: Path) -> str:
     return f"{Path(name).stem}.gditd"
 
 
-def labels_in(column: pa.ChunkedArray) -> pa.Array:
-    """Class labels; what is neither text nor a number is taken as text, in the table's spelling."""
-    if kinds.is_boolean(column.type) or kinds.is_temporal(column.type):
-        return as_text(column)
-    return column
-
-
 def show(document: dict[str, Any]) -> None:
     """The summary for people."""
     console = out()
     used = [column for column in document["columns"] if column["kind"] != "constant"]
     console.print(
-        f"Learned {len(document['classes'])} classes from {document['rows']:,} rows and {len(used)} columns "
+        f"Learned {len(document['classes'])} classes from {rows_words(document)} and {len(used)} columns "
         f"in {document['seconds']:.1f} s (preset {document['preset']}, {members(document['members'])})."
     )
     console.print(promise_table(document["classes"]))
@@ -133,6 +147,12 @@ def show(document: dict[str, Any]) -> None:
     console.print(f"\nModel written to {model}. Next:")
     console.print(f"  gditd predict {model} NEW.csv --out verdicts.csv")
     console.print(f"  gditd inspect {model}")
+
+
+def rows_words(document: dict[str, Any]) -> str:
+    """The rows, and how many of them were drawn to learn from."""
+    rows, learned_from = document["rows"], document["rows_learned_from"]
+    return f"{rows:,} rows" if rows == learned_from else f"{learned_from:,} of {rows:,} rows"
 
 
 def members(count: int) -> str:

@@ -7,19 +7,31 @@ from typing import Any
 
 from rich.table import Table
 
+from gditd import GDITDClassifier
 from gditd.cli.console import out, percent, print_json
 from gditd.cli.tasks.fit import members, promise_table
 from gditd.cli.tasks.models import load_classifier
+from gditd.cli.trust import trusted_key
+from gditd.model_file.signed_file import signer_of
+from gditd.privacy import KINDS, privacy_document
 from gditd.summary import forecast_words
 
 
-def inspect(path: Path, *, json: bool) -> None:
-    """Print a model's summary."""
-    document = {"model": str(path), **load_classifier(path).summary()}
+def inspect(path: Path, *, privacy: bool, json: bool) -> None:
+    """Print a model's summary, or what it holds of its training table."""
+    model = load_classifier(path)
+    document = {"model": str(path), **(privacy_document(model) if privacy else described(path, model))}
     if json:
         print_json(document)
+    elif privacy:
+        show_privacy(document)
     else:
         show(document)
+
+
+def described(path: Path, model: GDITDClassifier) -> dict[str, Any]:
+    """The summary, and the key the file says it was signed with."""
+    return {"signed_by": signer_of(path), **model.summary()}
 
 
 def show(document: dict[str, Any]) -> None:
@@ -41,6 +53,32 @@ def show(document: dict[str, Any]) -> None:
     console.print(column_table(document["columns"]))
     if document["ignored"]:
         console.print(f"Left out: {', '.join(document['ignored'])}")
+    console.print(signature_words(document["signed_by"]))
+
+
+def signature_words(fingerprint: str | None) -> str:
+    """Who signed, and whether that was proven."""
+    if fingerprint is None:
+        return "Not signed."
+    if trusted_key() is None:
+        return f"Signed with the key {fingerprint}, by its own account: --verify PUBLIC_KEY proves it."
+    return f"Signed with the key {fingerprint}, verified."
+
+
+def show_privacy(document: dict[str, Any]) -> None:
+    """What a model holds of its training table, the most telling first."""
+    console = out()
+    console.print(f"{document['model']} was trained on {document['training_rows']:,} rows, and holds of them:")
+    for kind, meaning in KINDS.items():
+        held = [holding for holding in document["holdings"] if holding["kind"] == kind]
+        if not held and kind != "rows":
+            continue
+        console.print(f"\n{kind}: {meaning}", style="bold")
+        for holding in held:
+            note = f" ({holding['note']})" if holding["note"] else ""
+            console.print(f"  {holding['count']:>9,}  {holding['what']}{note}")
+        if not held:
+            console.print("       none")
 
 
 def left_out_table(classes: list[dict[str, Any]]) -> Table:

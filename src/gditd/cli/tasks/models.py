@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from gditd import GDITDClassifier, load
+from gditd.cli.trust import trusted_key
 
 
 def load_classifier(path: Path) -> GDITDClassifier:
-    """Read a model that gives verdicts."""
-    model = load(path)
+    """Read a model that gives verdicts, signed by whom the command line asks for."""
+    model = load(path, verify=trusted_key())
     if not isinstance(model, GDITDClassifier):
         raise ValueError(
             f"{path} holds a {type(model).__name__}, which gives no verdicts: use a model that gditd fit has written"

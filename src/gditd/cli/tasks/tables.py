@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gditd.tables import TableError, iter_csv, iter_tables
+from gditd.tables import Piece, TableError, iter_csv, iter_csv_pieces, iter_pieces, iter_tables
 from gditd.tables.errors import quoted
 
 STDIN = Path("-")
@@ -23,6 +23,42 @@ def chunks(path: Path, chunk_rows: int | None = None) -> Iterator[pa.Table]:
     if path == STDIN:
         return iter_csv(sys.stdin.buffer, "standard input", chunk_rows)
     return iter_tables(path, chunk_rows)
+
+
+def pieces(path: Path) -> Iterator[Piece]:
+    """Read a table in constant memory, in pieces that other processes can take on; "-" is CSV on stdin."""
+    if path == STDIN:
+        return iter_csv_pieces(sys.stdin.buffer, "standard input", CHUNK_ROWS)
+    return iter_pieces(path, CHUNK_ROWS)
+
+
+class RowCount:
+    """The rows read of a table so far, and how many there will be: ever more exact, and never fewer than were read."""
+
+    def __init__(self, path: Path) -> None:
+        self.rows = 0
+        self._bytes = 0
+        self._complete = False
+        self._expected = expected_rows(path)
+        self._size = path.stat().st_size if path.is_file() else 0
+
+    def counted(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
+        """Hand pieces on; a piece is counted when the next one is asked for."""
+        for piece in pieces:
+            yield piece
+            self.rows += piece.n_rows
+            self._bytes += piece.n_bytes
+        self._complete = True
+
+    @property
+    def total(self) -> int | None:
+        """The number of rows, as far as it is known."""
+        if self._complete:
+            return self.rows
+        if self._expected is None:
+            return None
+        by_text = round(self.rows * self._size / self._bytes) if self._bytes else self._expected
+        return max(self.rows, by_text)
 
 
 def expected_rows(path: Path) -> int | None:

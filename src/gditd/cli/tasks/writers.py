@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
-import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from gditd.cli.tasks.texts import csv_header, csv_rows, json_rows
 from gditd.tables import TableError
+from gditd.tables.pieces import from_bytes, to_bytes
 
-EMPTY = pa.scalar("", pa.large_string())
+# A row group of a Parquet file, or a batch of an Arrow file, is written when it has so many rows or bytes.
+GROUP_ROWS = 65_536
+GROUP_BYTES = 32 << 20
 
 
 class Writer(Protocol):
@@ -25,6 +25,12 @@ class Writer(Protocol):
 
     def write(self, table: pa.Table) -> None:
         """Write the next rows."""
+
+    def settle(self, schema: pa.Schema) -> None:
+        """Take the columns and types of the first table."""
+
+    def put(self, ready: bytes) -> None:
+        """Write rows that the format's `ready` has made ready, once the columns are settled."""
 
     def close(self) -> None:
         """Write what belongs at the end."""
@@ -40,9 +46,17 @@ class CsvWriter:
     def write(self, table: pa.Table) -> None:
         """Write rows, and before the first of them the names."""
         if self._schema is None:
-            self._schema = table.schema
-            self._file.write(header(table.column_names))
-        self._file.write(csv_rows(conformed(table, self._schema)))
+            self.settle(table.schema)
+        self.put(csv_rows(conformed(table, self._schema)))
+
+    def settle(self, schema: pa.Schema) -> None:
+        """Write the names."""
+        self._schema = schema
+        self._file.write(csv_header(schema.names))
+
+    def put(self, ready: bytes) -> None:
+        """Write lines."""
+        self._file.write(ready)
 
     def close(self) -> None:
         """Nothing belongs at the end."""
@@ -56,8 +70,14 @@ class JsonLinesWriter:
 
     def write(self, table: pa.Table) -> None:
         """Write rows."""
-        lines = (json.dumps(row, default=str, ensure_ascii=False) for row in without_nan(table).to_pylist())
-        self._file.write("".join(f"{line}\n" for line in lines).encode())
+        self.put(json_rows(table))
+
+    def settle(self, schema: pa.Schema) -> None:
+        """Nothing is settled: every row has its own keys."""
+
+    def put(self, ready: bytes) -> None:
+        """Write lines."""
+        self._file.write(ready)
 
     def close(self) -> None:
         """Nothing belongs at the end."""
@@ -70,18 +90,40 @@ class ArrowWriter:
         self._file, self._opener = file, opener
         self._writer: Any = None
         self._schema: pa.Schema = None
+        self._waiting: list[pa.Table] = []
 
     def write(self, table: pa.Table) -> None:
         """Write rows."""
         if self._writer is None:
-            self._schema = table.schema
-            self._writer = self._opener(self._file, table.schema)
-        self._writer.write_table(conformed(table, self._schema))
+            self.settle(table.schema)
+        self._collect(conformed(table, self._schema))
+
+    def settle(self, schema: pa.Schema) -> None:
+        """Begin the file."""
+        self._schema = schema
+        self._writer = self._opener(self._file, schema)
+
+    def put(self, ready: bytes) -> None:
+        """Write the rows of a table that has the file's types."""
+        self._collect(from_bytes(ready))
 
     def close(self) -> None:
-        """Write the footer."""
+        """Write the last group and the footer."""
         if self._writer is not None:
+            self._write_group()
             self._writer.close()
+
+    def _collect(self, table: pa.Table) -> None:
+        """Collect tables to a group, and write it when it is large enough."""
+        self._waiting.append(table)
+        rows = sum(waiting.num_rows for waiting in self._waiting)
+        if rows >= GROUP_ROWS or sum(waiting.nbytes for waiting in self._waiting) >= GROUP_BYTES:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.concat_tables(self._waiting).combine_chunks())
+            self._waiting = []
 
 
 class GzipWriter:
@@ -95,6 +137,14 @@ class GzipWriter:
     def write(self, table: pa.Table) -> None:
         """Write rows."""
         self._inner.write(table)
+
+    def settle(self, schema: pa.Schema) -> None:
+        """Let the inner writer begin."""
+        self._inner.settle(schema)
+
+    def put(self, ready: bytes) -> None:
+        """Compress lines."""
+        self._inner.put(ready)
 
     def close(self) -> None:
         """End the inner writer, then the compressed stream."""
@@ -122,26 +172,47 @@ def gzipped_json_lines(file: BinaryIO) -> Writer:
     return GzipWriter(file, JsonLinesWriter)
 
 
-TEXT_WRITERS: tuple[Callable[[BinaryIO], Writer], ...] = (CsvWriter, gzipped_csv)  # their cells have no types
+@dataclass(frozen=True)
+class Format:
+    """A file format in two steps: `ready` is the work, for any process to do; `writer` puts its results in order.
 
-FORMATS: dict[str, Callable[[BinaryIO], Writer]] = {
-    ".csv": CsvWriter,
-    ".csv.gz": gzipped_csv,
-    ".jsonl": JsonLinesWriter,
-    ".jsonl.gz": gzipped_json_lines,
-    ".parquet": parquet,
-    ".arrow": arrow,
-    ".feather": arrow,
+    `typed`: cells are numbers and dates, not texts. `settled`: all rows have the columns and types of the first table.
+    """
+
+    writer: Callable[[BinaryIO], Writer]
+    ready: Callable[[pa.Table], bytes]
+    typed: bool = True
+    settled: bool = True
+
+
+FORMATS: dict[str, Format] = {
+    ".csv": Format(CsvWriter, csv_rows, typed=False),
+    ".csv.gz": Format(gzipped_csv, csv_rows, typed=False),
+    ".jsonl": Format(JsonLinesWriter, json_rows, settled=False),
+    ".jsonl.gz": Format(gzipped_json_lines, json_rows, settled=False),
+    ".parquet": Format(parquet, to_bytes),
+    ".arrow": Format(arrow, to_bytes),
+    ".feather": Format(arrow, to_bytes),
 }
+
+
+def format_for(path: Path) -> Format:
+    """The format that a file's name asks for."""
+    name = path.name.lower()
+    for ending, form in FORMATS.items():
+        if name.endswith(ending):
+            return form
+    raise ValueError(f"the name of {path} does not tell its format: give it one of the endings {', '.join(FORMATS)}")
+
+
+def format_of(writer: Callable[[BinaryIO], Writer]) -> Format:
+    """The format that a writer writes."""
+    return next(form for form in FORMATS.values() if form.writer is writer)
 
 
 def writer_for(path: Path) -> Callable[[BinaryIO], Writer]:
     """What writes the format that a file's name asks for."""
-    name = path.name.lower()
-    for ending, writer in FORMATS.items():
-        if name.endswith(ending):
-            return writer
-    raise ValueError(f"the name of {path} does not tell its format: give it one of the endings {', '.join(FORMATS)}")
+    return format_for(path).writer
 
 
 def write_table(table: pa.Table, path: Path, make_writer: Callable[[BinaryIO], Writer]) -> None:
@@ -154,6 +225,8 @@ def write_table(table: pa.Table, path: Path, make_writer: Callable[[BinaryIO], W
 
 def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """A later table in the columns and types of the first; JSON lines may change theirs on the way."""
+    if table.schema.equals(schema):
+        return table
     new = [name for name in table.column_names if name not in schema.names]
     if new:
         raise TableError(f'column "{new[0]}" appears only late in the table: write to a .jsonl file, which allows that')
@@ -163,54 +236,3 @@ def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
         raise TableError(
             f"a column changes its type on the way ({error}): write to a .jsonl file, which allows that"
         ) from None
-
-
-def csv_rows(table: pa.Table) -> bytes:
-    """Rows as CSV, quoted cell by cell where that is needed: Arrow's own writer quotes every text or none."""
-    if table.num_rows == 0:
-        return b""
-    cells = [csv_cells(column.combine_chunks()) for column in table.columns]
-    *before, last = cells
-    ended = pc.binary_join_element_wise(last, pa.scalar("\n", pa.large_string()), EMPTY, null_handling="replace")
-    lines = pc.binary_join_element_wise(*before, ended, pa.scalar(",", pa.large_string()), null_handling="replace")
-    # An Arrow array of texts holds them one after another in one piece of memory: the CSV itself.
-    return b"".join(line_bytes(chunk) for chunk in (lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]))
-
-
-def line_bytes(lines: pa.LargeStringArray) -> bytes:
-    """All texts of an array, joined."""
-    _, offsets, data = lines.buffers()
-    ends = np.frombuffer(offsets, dtype=np.int64)[lines.offset : lines.offset + len(lines) + 1]
-    return bytes(data[int(ends[0]) : int(ends[-1])])
-
-
-def csv_cells(column: pa.Array) -> pa.LargeStringArray:
-    """A column as CSV cells, missing values null; lists and structures as JSON."""
-    if pa.types.is_nested(column.type):
-        cells = column.to_pylist()
-        column = pa.array([None if cell is None else json.dumps(cell, default=str) for cell in cells], pa.string())
-    text = column.cast(pa.large_string())
-    if pa.types.is_primitive(column.type):
-        return text
-    special = pc.match_substring_regex(text, '[",\r\n]')
-    if not pc.any(special).as_py():
-        return text
-    mark = pa.scalar('"', pa.large_string())
-    quoted = pc.binary_join_element_wise(mark, pc.replace_substring(text, '"', '""'), mark, EMPTY)
-    return pc.if_else(special, quoted, text)
-
-
-def header(names: list[str]) -> bytes:
-    """The line of column names."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(names)
-    return line.getvalue().encode()
-
-
-def without_nan(table: pa.Table) -> pa.Table:
-    """The table with null for NaN, which JSON does not have."""
-    columns = [
-        pa.array(column.to_numpy(), from_pandas=True) if pa.types.is_floating(column.type) else column
-        for column in table.columns
-    ]
-    return pa.table(columns, names=table.column_names)
