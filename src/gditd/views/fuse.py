@@ -117,9 +117,11 @@ def learn_fusion(
         true_trials: list[Trial] = []
         looks = views.look(cohort, aside)
         if material.ood is not None:
-            # What is really OOD counts as much as all that plays it.
+            # What is really OOD counts as much as all that plays it. The trial comes before the forest learns of it.
             true_trial = trial_of(views, looks, views.look(cohort, material.ood))
             true_trials = [true_trial] * max(1, len(trials))
+            views = views.regrown(material.lesson(cohort), material.trees, material.ood)
+            looks = views.look(cohort, aside)
     start = prior_weights(views.names, len(material.taught))
     weights = learn_weights(start, [*trials, *true_trials])
     fusion = fuse(views, looks, material.codes[material.aside], weights)

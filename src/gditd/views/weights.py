@@ -30,7 +30,7 @@ FEW_ROWS = 200
 
 STEPS = (-1.0, -0.5, 0.5, 1.0)  # tried on the logarithm of a weight
 FURTHEST = 2.5  # from the prior, on that scale
-PULL = 0.1  # towards the prior, for each squared step, against the mean logit of AUROC
+PULL = 0.02  # towards the prior, for each squared step, against the mean logit of AUROC
 ROUNDS = 4
 SMALLEST_GAIN = 1e-3
 SMALLEST_SHARE = 0.02  # views below it are dropped: they would cost time for nothing
