@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,7 +50,9 @@ def wait_until(true: Callable[[], object], what: str) -> None:
 def running(log: Path, *args: object) -> Iterator[subprocess.Popen[bytes]]:
     """One of Spark's own processes, with all that it starts; gone at the end."""
     home = Path(pyspark.__file__).parent
-    command = [str(home / "bin" / "spark-class"), *map(str, args)]
+    # Tests that are killed leave nothing running, where the system can see to that.
+    with_us = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
+    command = [*with_us, str(home / "bin" / "spark-class"), *map(str, args)]
     environment = os.environ | {
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",

@@ -81,15 +81,17 @@ def test_a_model_is_loaded_once_in_a_process(spark, rows, model_file):
     for _ in range(2):
         score(rows, model_file).collect()
 
-    def misses(batches):
+    def loads(batches):
         import pyarrow as pa
 
         for _ in batches:
-            yield pa.RecordBatch.from_pydict({"process": [os.getpid()], "misses": [loaded.cache_info().misses]})
+            info = loaded.cache_info()
+            found = {"process": os.getpid(), "models": info.currsize, "loads": info.misses, "reuses": info.hits}
+            yield pa.RecordBatch.from_pylist([found])
 
-    found = {row.process: row.misses for row in rows.mapInArrow(misses, "process long, misses long").collect()}
-    assert found
-    assert set(found.values()) <= {0, 1}
+    found = rows.mapInArrow(loads, "process long, models long, loads long, reuses long").collect()
+    assert all(row.loads == row.models for row in found)
+    assert any(row.reuses for row in found)
 
 
 def test_columns_to_keep(rows, model, model_file):
