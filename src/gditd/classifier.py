@@ -16,6 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gditd.calibration import Rule
+from gditd.checkpoint import CheckpointFile
 from gditd.detectors.base import Detector, FloatArray
 from gditd.detectors.network import resolve_device
 from gditd.explain import Explanation
@@ -33,6 +34,7 @@ from gditd.streaming import ParquetSource, Sample, Tell, as_class_labels, draw_s
 from gditd.summary import summarise
 from gditd.tables import EncodedTable
 from gditd.tables.numbers import Numbers
+from gditd.training import leads
 from gditd.training.cohort import Backbone
 from gditd.training.descent import ProgressCallback
 
@@ -119,14 +121,17 @@ class GDITDClassifier(Detector):
 
     # --- the life cycle ---
 
-    def fit(self, X: Any, y: Any, ood: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, ood: Any = None, *, checkpoint: str | Path | None = None) -> Self:
         """Learn from a table and the class of each row.
 
         `ood` may be a table with the same columns: a few rows that are known to be of no class. They sharpen what
-        catches rows like them; the promise on known classes stays as it is.
+        catches rows like them; the promise on known classes stays as it is. `checkpoint` names a file that is written
+        every few seconds of training and is gone at the end. If it is there already, left by a fit that was stopped,
+        training goes on from it, to the same bits as if it had never been stopped.
         """
         settings = self._settings()
         refuse_unfit(alpha=self.alpha, on_error=self.on_error, ignore=self.ignore)
+        kept = None if checkpoint is None else self._checkpoint(checkpoint)
         probe = clone(self)
         classes, codes = encode_labels(y)
         table = training_table(probe, X)
@@ -145,12 +150,15 @@ class GDITDClassifier(Detector):
             rng=check_random_state(self.random_state),
             device=resolve_device(self.device),
             progress=self.progress,
+            checkpoint=kept,
         )
         # Only now: an interrupted or failed fit leaves the estimator as it was.
         self.classes_, self.class_counts_, self.model_ = classes, np.bincount(codes), model
         self.class_totals_ = self.class_counts_
         self._remember_columns(probe)
         warn_of_rare_classes(self.promises(), self.alpha)
+        if kept is not None and leads():
+            kept.remove()
         return self
 
     def fit_parquet(
@@ -162,6 +170,7 @@ class GDITDClassifier(Detector):
         stream: bool | None = None,
         max_rows: int | None = None,
         tell: Tell | None = None,
+        checkpoint: str | Path | None = None,
     ) -> Self:
         """Learn from a Parquet file, or a folder of them, that may be larger than memory; `target` is the label column.
 
@@ -169,15 +178,15 @@ class GDITDClassifier(Detector):
         stream=True, is read twice, a few rows at a time: every value is checked, and the model learns from a random
         sample of each class, rare classes whole, as large as what training visits (at most `max_rows`).
         `class_totals_` then has the rows of each class in the table, `class_counts_` those drawn. `tell` is called
-        with what is being done, the rows done and all rows.
+        with what is being done, the rows done and all rows. `checkpoint` is as in :meth:`fit`.
         """
         source = ParquetSource(path, ignore=self.ignore)
         if source.is_large if stream is None else stream:
-            return self._fit_sample(self._draw(source, target, max_rows=max_rows, tell=tell), ood=ood)
+            return self._fit_sample(self._draw(source, target, max_rows=max_rows, tell=tell), ood, checkpoint)
         table = source.read()
         if target not in table.column_names:
             raise ValueError(f'there is no column "{target}" to take as target: there are {table.column_names[:20]}')
-        return self.fit(table.drop_columns([target]), as_class_labels(table.column(target)), ood=ood)
+        return self.fit(table.drop_columns([target]), as_class_labels(table.column(target)), ood, checkpoint=checkpoint)
 
     def class_scores(self, X: Any) -> FloatArray:
         """Scores (n, classes), higher = more that class.
@@ -315,8 +324,13 @@ class GDITDClassifier(Detector):
             source, target, settings=settings, alpha=self.alpha, seed=int(seed), max_rows=max_rows, tell=tell
         )
 
-    def _fit_sample(self, sample: Sample, ood: Any = None) -> Self:
-        self.fit(sample.table, sample.labels, ood=ood)
+    def _checkpoint(self, path: str | Path) -> CheckpointFile:
+        if not isinstance(self.random_state, int | np.integer):
+            raise ValueError("checkpoint needs a whole number as random_state: another draw could not go on from it")
+        return CheckpointFile(Path(path))
+
+    def _fit_sample(self, sample: Sample, ood: Any = None, checkpoint: str | Path | None = None) -> Self:
+        self.fit(sample.table, sample.labels, ood, checkpoint=checkpoint)
         _, codes = encode_labels(sample.labels)
         self.class_totals_ = sample.totals(codes, len(self.classes_))
         for note in sample.survey.notes(self.model_.encoder.schema_):

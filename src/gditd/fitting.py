@@ -22,6 +22,7 @@ from gditd.tables import TableEncoder, TableError
 from gditd.temperature import fit_temperature
 from gditd.training import Cohort, DescentSettings
 from gditd.training.descent import ProgressCallback
+from gditd.training.state import Checkpoint
 from gditd.views import Material, learn_fusion
 from gditd.views.looks import fitting_names
 
@@ -40,6 +41,7 @@ def fit_model(
     device: torch.device,
     progress: ProgressCallback | None,
     ood: pa.Table | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> FittedModel:
     """Learn from a table whose rows have class numbers 0 .. n_classes - 1; `ood` are rows known to be of no class."""
     plan = make_plan(
@@ -62,6 +64,7 @@ def fit_model(
         settings=descent_settings(settings, n_rows=len(plan.members[0].rows)),
         callback=progress,
         device=device,
+        checkpoint=checkpoint,
     )
     cohort = everyone.part(0, len(plan.members))
     explainer = Explainer.learn(table, values, codes, n_classes=n_classes, encoder=encoder)

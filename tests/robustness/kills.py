@@ -20,7 +20,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -63,9 +63,9 @@ def environment() -> dict[str, str]:
     return os.environ | {"OMP_NUM_THREADS": "1"}
 
 
-def start(*args: object, cwd: Path) -> subprocess.Popen[bytes]:
+def start(*args: object, cwd: Path, program: Sequence[str] = GDITD) -> subprocess.Popen[bytes]:
     """Start a command in a group of its own, so that what it starts can be found and ended too."""
-    return subprocess.Popen([*GDITD, *map(str, args)], cwd=cwd, env=environment(), start_new_session=True, **QUIET)
+    return subprocess.Popen([*program, *map(str, args)], cwd=cwd, env=environment(), start_new_session=True, **QUIET)
 
 
 def temporaries(folder: Path) -> list[Path]:
@@ -158,6 +158,38 @@ def kill_fit(folder: Path, kills: int, draw: random.Random) -> Tally:
     training_table(folder)
     run(*FIT, "--seed", 1, "--out", "m.gditd", cwd=folder)
     return kill_one_file(folder, (*FIT, "--seed", 2, "--out", "m.gditd"), folder / "m.gditd", kills, draw)
+
+
+# As the command line, but what was learned is kept after every epoch in the place of every ten seconds.
+OFTEN = [
+    sys.executable,
+    "-c",
+    "import gditd.checkpoint as c; c.SECONDS_BETWEEN = 0; from gditd.cli import main; main()",
+]
+
+
+def kill_resume(folder: Path, kills: int, draw: random.Random) -> Tally:
+    """`gditd fit --resume` over and over: whatever came before, the end is the model of a fit that nobody stopped."""
+    training_table(folder)
+    usual = timed(*FIT, "--out", "unbroken.gditd", cwd=folder)
+    expected = (folder / "unbroken.gditd").read_bytes()
+    model, kept = folder / "m.gditd", folder / "m.gditd.checkpoint"
+    tally = Tally()
+    while tally.kills < kills:
+        model.unlink(missing_ok=True)
+        for _ in range(min(draw.randint(1, 6), kills - tally.kills)):
+            process = start(*FIT, "--resume", "--out", model.name, cwd=folder, program=OFTEN)
+            tally.at_work += kill_at_random(process, folder, usual, draw)
+            tally.kills += 1
+            tally.while_writing += bool(temporaries(folder))
+            if model.exists() and model.read_bytes() != expected:
+                tally.problems.append("a resumed fit came to another model")
+        run(*FIT, "--resume", "--out", model.name, cwd=folder)
+        if model.read_bytes() != expected:
+            tally.problems.append("the last resumed fit came to another model")
+        if kept.exists() or temporaries(folder):
+            tally.problems.append("something is left over after the last fit")
+    return tally
 
 
 def kill_predict(folder: Path, kills: int, draw: random.Random) -> Tally:
@@ -264,7 +296,7 @@ def kill_serve(folder: Path, kills: int, draw: random.Random) -> Tally:
     return tally
 
 
-SCENARIOS = {"fit": kill_fit, "predict": kill_predict, "bench": kill_bench, "serve": kill_serve}
+SCENARIOS = {"fit": kill_fit, "resume": kill_resume, "predict": kill_predict, "bench": kill_bench, "serve": kill_serve}
 
 
 def survived(name: str, kills: int, seed: int) -> Tally:

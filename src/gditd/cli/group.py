@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -108,10 +108,10 @@ def nobody_reads(end: SystemExit) -> bool:
 
 
 @contextmanager
-def if_interrupted(line: str) -> Iterator[None]:
+def if_interrupted(words: Callable[[], str]) -> Iterator[None]:
     """Where Ctrl-C would leave files behind: what to say of them, in the place of "no file was written"."""
     try:
         yield
     except KeyboardInterrupt:
-        tell(f"interrupted: {line}")
+        tell(f"interrupted: {words()}")
         raise typer.Exit(INTERRUPTED) from None

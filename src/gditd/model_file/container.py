@@ -27,9 +27,9 @@ LARGEST_HEADER: Final = 32 * MEBIBYTE
 ALIGNMENT: Final = 8  # tensors start where any number may lie
 
 
-def pack(document: Mapping[str, Any], tensors: dict[str, Tensor]) -> bytearray:
+def pack(document: Mapping[str, Any], tensors: dict[str, Tensor], form: str = FORMAT) -> bytearray:
     """Put a document and tensors into one sealed file without a signature."""
-    return packed({"format": FORMAT, "version": str(VERSION), "document": json.dumps(document)}, tensors)
+    return packed({"format": form, "version": str(VERSION), "document": json.dumps(document)}, tensors)
 
 
 def packed(metadata: Mapping[str, str], tensors: dict[str, Tensor]) -> bytearray:
@@ -74,9 +74,9 @@ def read_bytes(path: Path) -> bytes:
         return file.read(size)  # no more than was checked, should the file grow meanwhile
 
 
-def unpack(data: Bytes) -> tuple[Any, dict[str, Tensor]]:
+def unpack(data: Bytes, form: str = FORMAT) -> tuple[Any, dict[str, Tensor]]:
     """Return a file's document and tensors, once format, version and checksum are known to fit."""
-    metadata = checked_metadata(data)
+    metadata = checked_metadata(data, form)
     try:
         # The tensors are copies, and the library has compared all sizes with what is there before it makes any.
         tensors = safetensors.load(bytes(data))
@@ -88,11 +88,11 @@ def unpack(data: Bytes) -> tuple[Any, dict[str, Tensor]]:
         raise ModelFileError(f"its document cannot be read ({first_line(error)})") from error
 
 
-def checked_metadata(data: Bytes) -> dict[str, Any]:
+def checked_metadata(data: Bytes, form: str = FORMAT) -> dict[str, Any]:
     """Return the texts in the header; ModelFileError where format, version or checksum do not fit."""
     metadata = metadata_of(data)
-    if metadata.get("format") != FORMAT:
-        raise ModelFileError("it is not a gditd model")
+    if metadata.get("format") != form:
+        raise ModelFileError(f"it is not a {form.replace('-', ' ')}")
     check_version(metadata.get("version"))
     if not has_seal(data):
         raise ModelFileError("it is damaged: its checksum is missing")

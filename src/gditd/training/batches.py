@@ -47,15 +47,31 @@ class BatchStream:
         if self.steps_per_epoch > 1 and batch_size > 2 and len(rows) % batch_size == 1:
             self.bounds[-2] -= 1
         self._step = 0
+        self._before_epoch = generator.get_state()
 
     def next(self) -> Batch:
         """Return the next batch, shuffling anew at the start of an epoch."""
         if self._step == 0:
-            order = self.rows[torch.randperm(len(self.rows), generator=self.generator)]
-            self._batches = torch.tensor_split(order, self.bounds[1:-1])
+            self._shuffle()
         index = self._batches[self._step]
         self._step = (self._step + 1) % self.steps_per_epoch
         return padded(index, self.padded_size)
+
+    def _shuffle(self) -> None:
+        self._before_epoch = self.generator.get_state()
+        order = self.rows[torch.randperm(len(self.rows), generator=self.generator)]
+        self._batches = torch.tensor_split(order, self.bounds[1:-1])
+
+    def position(self) -> tuple[int, Tensor]:
+        """How many batches of the epoch were given out, and the generator's state before it was shuffled."""
+        return self._step, self._before_epoch if self._step else self.generator.get_state()
+
+    def go_to(self, step: int, state: Tensor) -> None:
+        """Go on from a position as `position` gave it."""
+        self.generator.set_state(state)
+        self._step = step
+        if step:
+            self._shuffle()
 
 
 def padded(index: Tensor, size: int) -> Batch:

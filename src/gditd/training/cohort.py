@@ -26,10 +26,12 @@ from gditd.training.descent import (
     TrainingTable,
     select_columns,
 )
+from gditd.training.keeper import Keeper, Trained, identity_of_fit
 from gditd.training.objectives import Loss
 from gditd.training.programs import choose_program, named_tensors, stack_tensors
 from gditd.training.runtime import keep_freed_memory, one_thread
 from gditd.training.stack import Architecture
+from gditd.training.state import Checkpoint
 from gditd.training.team import current_team, own_device
 
 # Fewer rows are padded: a product with a single row rounds differently from one with many, and a row's score should
@@ -153,12 +155,13 @@ class Cohort:
         settings: DescentSettings | None = None,
         callback: ProgressCallback | None = None,
         device: torch.device | str = "cpu",
+        checkpoint: Checkpoint | None = None,
     ) -> Cohort:
         """Train members on rows x (n, features) with labels y (n,) in 0 .. n_classes - 1.
 
         `backbone` makes a network for a number of features, `head` a head for an embedding width. Labels of rows
         that a member does not own may be anything in range: it never sees them. Processes that were started together
-        train together: see `gditd.training.team`.
+        train together: see `gditd.training.team`. With a checkpoint, training goes on from where it was stopped.
         """
         keep_freed_memory()
         members = list(members)
@@ -174,7 +177,10 @@ class Cohort:
                 members, n_inputs, backbone=backbone, head=head, loss=loss, device=device
             )
             descent = Descent(architecture, table, settings or DescentSettings(), callback, team=team)
-            network, head_tensors = train(descent, members, network, head_tensors)
+            keeper = None
+            if checkpoint is not None:
+                keeper = Keeper(checkpoint, descent, identity_of_fit(descent, members, network, head_tensors))
+            network, head_tensors = train(descent, members, network, head_tensors, keeper)
         architecture.train(False)
         return cls(architecture, network, head_tensors, table.columns, descent.history)
 
@@ -249,23 +255,26 @@ def refuse_misfits(tensors: dict[str, Tensor], template: dict[str, Tensor]) -> N
 
 
 def train(
-    descent: Descent, members: list[Member], network: dict[str, Tensor], head: dict[str, Tensor]
-) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    descent: Descent,
+    members: list[Member],
+    network: dict[str, Tensor],
+    head: dict[str, Tensor],
+    keeper: Keeper | None = None,
+) -> Trained:
     """Train the members as one stack, or each as a stack of its own where the network asks for it."""
+    earlier = None if keeper is None else keeper.earlier()
     if not descent.architecture.program.one_by_one:
         torch.manual_seed(members[0].seed)
-        return descent.run(members, network, head)
+        return descent.run(members, network, head, earlier)
     columns = descent.table.columns
-    trained = []
-    for m, member in enumerate(members):
+    trained = [] if keeper is None else keeper.finished
+    for m, member in list(enumerate(members))[len(trained) :]:
         descent.table.columns = None if columns is None else columns[m : m + 1]
-        first_record = len(descent.history)
+        descent.first_member = m
         torch.manual_seed(member.seed)
-        tensors = ({name: value[m : m + 1] for name, value in part.items()} for part in (network, head))
-        trained.append(descent.run([member], *tensors))
-        descent.history[first_record:] = [
-            EpochRecord(m, r.epoch, r.training_loss, r.stopping_loss) for r in descent.history[first_record:]
-        ]
+        own_network, own_head = ({name: value[m : m + 1] for name, value in part.items()} for part in (network, head))
+        trained.append(descent.run([member], own_network, own_head, earlier))
+        earlier = None
     descent.table.columns = columns
     networks, heads = zip(*trained, strict=True)
     return join(networks), join(heads)

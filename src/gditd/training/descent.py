@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral, Real
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,6 +20,7 @@ from gditd.training.batches import (
     stack_batches,
 )
 from gditd.training.stack import Architecture, Stack
+from gditd.training.state import State, prefixed, random_state, set_random_state, under
 from gditd.training.team import Team
 
 # Embeddings are computed this many rows at a time: larger chunks fall out of the processor's cache.
@@ -80,8 +83,8 @@ class EpochRecord:
     stopping_loss: float | None
 
 
-class TrainingDiverged(ArithmeticError):
-    """The loss of a member is no longer a finite number."""
+class TrainingDiverged(ArithmeticError, ValueError):
+    """The loss of a member is no longer a finite number: with this table and these settings nothing is learned."""
 
 
 ProgressCallback = Callable[[Progress], None]
@@ -134,11 +137,22 @@ class Descent:
     callback: ProgressCallback | None = None
     history: list[EpochRecord] = field(default_factory=list)
     team: Team = field(default_factory=Team)
+    on_state: Callable[[], object] | None = None
+    """Called whenever `state` says all that is needed to go on: each time a member has ended an epoch."""
+    first_member: int = 0
+    """The number of the first member of the stack, where members train one after another."""
 
     def run(
-        self, members: list[Member], network: dict[str, Tensor], head: dict[str, Tensor]
+        self,
+        members: list[Member],
+        network: dict[str, Tensor],
+        head: dict[str, Tensor],
+        earlier: State | None = None,
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """Descend from the given stacked tensors and return the trained ones, in the members' order."""
+        """Descend from the given stacked tensors and return the trained ones, in the members' order.
+
+        `earlier` is a state of the same descent, to go on from.
+        """
         self.trained = [{n: t.clone() for n, t in network.items()}, {n: t.clone() for n, t in head.items()}]
         self.courses = self._plan(members)
         self.stack = Stack(
@@ -150,16 +164,61 @@ class Descent:
         )
         self.losses = torch.zeros(len(members), device=self.table.x.device)
         self.reported = 0
+        self.steps = 0
+        if earlier is not None:
+            self._go_on(*earlier)
         self.architecture.train(True)
-        step = 0
         while self.courses:
             self._step()
-            step += 1
-            due = [i for i, course in enumerate(self.courses) if step % course.stream.steps_per_epoch == 0]
+            self.steps += 1
+            due = [i for i, course in enumerate(self.courses) if self.steps % course.stream.steps_per_epoch == 0]
             if due:
                 self._end_epoch(due)
+                if self.on_state is not None:
+                    self.on_state()
         network, head = self.trained
         return network, head
+
+    def state(self) -> State:
+        """All that the rest of the descent depends on, besides what it was begun with."""
+        positions = [course.stream.position() for course in self.courses]
+        document = {
+            "steps": self.steps,
+            "reported": self.reported,
+            "courses": [
+                {"number": c.number, "step": step, "epoch": c.epoch, "best": c.best_loss, "waited": c.epochs_waited}
+                for c, (step, _) in zip(self.courses, positions, strict=True)
+            ],
+            "history": [[r.member, r.epoch, r.training_loss, r.stopping_loss] for r in self.history],
+        }
+        network, head = self.trained
+        tensors = {
+            **prefixed("stack", self.stack.state() if self.courses else {}),
+            **prefixed("trained.network", network),
+            **prefixed("trained.head", head),
+            **{f"shuffling.{i}": generator for i, (_, generator) in enumerate(positions)},
+            "losses": self.losses,
+            "random": random_state(self.table.x.device),
+        }
+        return document, {name: value.detach() for name, value in tensors.items()}
+
+    def _go_on(self, document: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        device = self.table.x.device
+        everyone = self.courses
+        self.courses = []
+        for i, told in enumerate(document["courses"]):
+            course = everyone[told["number"]]
+            course.epoch, course.best_loss, course.epochs_waited = told["epoch"], told["best"], told["waited"]
+            course.stream.go_to(told["step"], tensors[f"shuffling.{i}"])
+            self.courses.append(course)
+        if self.courses:
+            self.stack.restore(under("stack", tensors))
+        for trained, part in zip(self.trained, ("network", "head"), strict=True):
+            trained.update({n: value.to(device) for n, value in under(f"trained.{part}", tensors).items()})
+        self.steps, self.reported = document["steps"], document["reported"]
+        self.history[:] = [EpochRecord(*record) for record in document["history"]]
+        self.losses = tensors["losses"].to(device)
+        set_random_state(tensors["random"], device)
 
     def _plan(self, members: list[Member]) -> list[Course]:
         courses = [self._course(number, member) for number, member in enumerate(members)]
@@ -219,8 +278,8 @@ class Descent:
         for position, course, total, stopping_loss in zip(due, courses, training, stopping, strict=True):
             course.epoch += 1
             mean = total / course.stream.steps_per_epoch
-            self._refuse_divergence(course, mean)
-            self.history.append(EpochRecord(course.number, course.epoch, mean, stopping_loss))
+            self._refuse_divergence(course, mean, stopping_loss)
+            self.history.append(EpochRecord(self.first_member + course.number, course.epoch, mean, stopping_loss))
             if self._is_best(course, stopping_loss):
                 self._store(position, course)
             if course.epoch == self.settings.max_epochs or course.epochs_waited >= self.settings.patience:
@@ -228,10 +287,11 @@ class Descent:
         self._report(sum(training) / sum(course.stream.steps_per_epoch for course in courses))
         self._retire(done)
 
-    def _refuse_divergence(self, course: Course, loss: float) -> None:
-        if loss - loss != 0:  # true for NaN and for infinities
+    def _refuse_divergence(self, course: Course, loss: float, stopping_loss: float | None) -> None:
+        if not math.isfinite(loss + (stopping_loss or 0.0)):
             raise TrainingDiverged(
-                f"training diverged: the loss of member {course.number} is {loss} in epoch {course.epoch}; "
+                f"training diverged: the loss of member {self.first_member + course.number} is "
+                f"{loss if not math.isfinite(loss) else stopping_loss} in epoch {course.epoch}; "
                 f"try a smaller learning_rate (now {self.settings.learning_rate:g}) or look for extreme values in "
                 "the table"
             )

@@ -13,6 +13,7 @@ from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.training.closed_form import ClosedFormObjective
 from gditd.training.objectives import AutogradObjective, Loss, Objective, Slopes
 from gditd.training.programs import Program
+from gditd.training.state import prefixed, under
 from gditd.training.team import Share
 
 
@@ -85,6 +86,15 @@ class Stack:
         self.network.keep(positions)
         self.head.keep(positions)
 
+    def state(self) -> dict[str, Tensor]:
+        """All that the next step depends on."""
+        return prefixed("network", self.network.state()) | prefixed("head", self.head.state())
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Go on from a state; ValueError where it is of other tensors."""
+        self.network.restore(under("network", state))
+        self.head.restore(under("head", state))
+
 
 class _Block:
     """A block of coordinates: named tensors, those of them that learn, and an Adam for these."""
@@ -118,3 +128,20 @@ class _Block:
             self.optimiser.state[parameter] = {
                 name: value[positions] if value.ndim else value for name, value in state.items()
             }
+
+    def state(self) -> dict[str, Tensor]:
+        moments = {
+            f"{name}.{moment}": value
+            for name, parameter in zip(self.learning, self.parameters, strict=True)
+            for moment, value in self.optimiser.state[parameter].items()
+        }
+        return prefixed("tensors", self.tensors) | prefixed("moments", moments)
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        tensors, moments = under("tensors", state), under("moments", state)
+        device = next(iter(self.tensors.values())).device
+        self._hold({name: tensors[name].to(device) for name in self.tensors})
+        for name, parameter in zip(self.learning, self.parameters, strict=True):
+            own = under(name, moments)
+            # Adam counts its steps where the parameter is, or on the CPU.
+            self.optimiser.state[parameter] = {moment: value.to(device) for moment, value in own.items()}

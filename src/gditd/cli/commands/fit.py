@@ -24,6 +24,7 @@ EXAMPLES = examples(
     ("with a page on what it learned", "gditd fit parts.csv --target state --report parts.html"),
     ("signed, for others to verify", "gditd fit parts.csv --target state --sign our.key.pem"),
     ("larger than memory: a folder of Parquet files", "gditd fit cases/ --target kind --out cases.gditd"),
+    ("go on with a fit that was stopped", "gditd fit parts.csv --target state --resume"),
     ("for scripts", "gditd fit parts.csv --target state --json > fit.json"),
 )
 
@@ -132,6 +133,14 @@ def command(
             show_default=False,
         ),
     ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on where the same command was stopped, to the same model. What is learned is kept every ten "
+            "seconds in MODEL.checkpoint, which is gone when the model is written.",
+        ),
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -152,6 +161,7 @@ def command(
         report=report,
         sign=sign,
         stream=stream,
+        resume=resume,
         json=json,
         quiet=quiet,
     )

@@ -114,7 +114,7 @@ def kept_if_interrupted(out: Path | None) -> AbstractContextManager[None]:
     """Ctrl-C loses nothing where there is a folder for results."""
     if out is None:
         return nullcontext()
-    return if_interrupted(f"results so far are kept in {out}, and the same command goes on from there")
+    return if_interrupted(lambda: f"results so far are kept in {out}, and the same command goes on from there")
 
 
 def of_table(wishes: Wishes, data: str | None) -> Experiment:

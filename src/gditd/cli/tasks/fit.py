@@ -10,7 +10,8 @@ import pyarrow as pa
 from rich.table import Table
 
 from gditd import GDITDClassifier
-from gditd.cli.console import collected_notes, out, percent, print_json
+from gditd.checkpoint import CheckpointFile
+from gditd.cli.console import collected_notes, out, percent, print_json, tell
 from gditd.cli.group import if_interrupted
 from gditd.cli.progress import Report, bar
 from gditd.cli.tasks.streamed import drawn, whole_table
@@ -42,6 +43,7 @@ def fit(
     json: bool,
     quiet: bool,
     stream: bool | None = None,
+    resume: bool = False,
 ) -> None:
     """Fit, save, and say what came out."""
     out = out or Path(default_name(train))
@@ -67,14 +69,16 @@ def fit(
     sample = drawn(train, target, stream=stream, quiet=quiet, **settings)
     table, labels = rows_of(train, target) if sample is None else (sample.table, sample.labels)
     unknown = None if ood is None else without_column(read_table(ood), target)
+    checkpoint = checkpoint_for(out, resume=resume, quiet=quiet)
     with collected_notes() as notes, bar("learning", "epochs", quiet=quiet) as tell_progress:
-        model = learn(table, labels, tell_progress, unknown, sample, **settings)
+        with if_interrupted(lambda: how_to_go_on(checkpoint)):
+            model = learn(table, labels, tell_progress, unknown, sample=sample, checkpoint=checkpoint, **settings)
         if not leads():
             return
         model.save(out, sign=key)
         if report is not None:
             context = {"training table": str(train), "label column": target, "model": str(out)}
-            with if_interrupted(f"the model was written to {out}, the report was not"):
+            with if_interrupted(lambda: f"the model was written to {out}, the report was not"):
                 fit_report(model, table, labels, report, context=context)
     document = {
         "model": str(out),
@@ -94,7 +98,9 @@ def learn(
     labels: pa.Array,
     tell_progress: Report,
     ood: pa.Table | None = None,
+    *,
     sample: Sample | None = None,
+    checkpoint: Path | None = None,
     **settings: Any,
 ) -> GDITDClassifier:
     """Fit a classifier, telling after each epoch how far it is; `ood` are rows known to be of no class.
@@ -107,7 +113,28 @@ def learn(
         tell_progress(progress.epoch, progress.max_epochs)
 
     model = GDITDClassifier(**settings, progress=on_epoch)
-    return model.fit(table, labels, ood=ood) if sample is None else model._fit_sample(sample, ood)
+    if sample is not None:
+        return model._fit_sample(sample, ood, checkpoint)
+    return model.fit(table, labels, ood, checkpoint=checkpoint)
+
+
+def checkpoint_for(model: Path, *, resume: bool, quiet: bool) -> Path:
+    """Where training is kept as it goes; what an earlier run left there is gone, unless it is to go on."""
+    path = model.with_name(f"{model.name}.checkpoint")
+    if not leads():  # of processes that train together, the first reads and writes
+        return path
+    if not resume:
+        CheckpointFile(path).remove()
+    elif not quiet:
+        tell(f"going on from {path}" if path.exists() else f"there is no {path} to go on from: beginning anew")
+    return path
+
+
+def how_to_go_on(checkpoint: Path) -> str:
+    """What Ctrl-C leaves."""
+    if checkpoint.exists():
+        return f"no model was written; the same command with --resume goes on from {checkpoint}"
+    return "no file was written"
 
 
 def rows_of(train: Path, target: str) -> tuple[pa.Table, pa.Array]:
