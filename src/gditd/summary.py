@@ -72,10 +72,13 @@ def forecast_words(forecast: dict[str, Any] | None) -> str:
             "No forecast of how well a class never seen would be caught: it takes three classes of a few dozen rows, "
             "to leave out one at a time."
         )
+    # A range that holds chance level and nearly all says nothing: better to say so than to let it look like a figure.
+    says_little = forecast["low"] <= 0.5 and forecast["high"] >= 0.95
     return (
         f"Forecast, from {len(forecast['left_out'])} known classes left out in turn: a class never seen would be "
         f"caught with AUROC about {forecast['auroc']:.1%} (range {forecast['low']:.1%} to {forecast['high']:.1%}), and "
         f"about {forecast['recall']:.0%} of its rows would be called OOD at alpha {forecast['alpha']:g}."
+        + (" Such a range means that these classes say little about the next one." if says_little else "")
     )
 
 
