@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gditd.plan import ASIDE, MOST_HELD_OUT, SHARE_BEYOND, SHARE_HELD_OUT, make_plan
+from gditd.calibration import merge_rare
+from gditd.plan import ASIDE, MOST_HELD_OUT, SHARE_HELD_OUT, make_plan
 
 TABLES = {
     "imbalanced": (1, 2, 3, 4, 7, 50, 201),
@@ -59,23 +60,47 @@ def test_cross_spreads_small_classes_over_all_folds():
     assert np.bincount(plan.fold_of_row).tolist() == [4] * 5
 
 
-@every_table
-def test_split_holds_a_share_of_each_class_out_of_all_members(counts):
+def calibrating(codes, plan):
+    return np.bincount(codes[plan.calibrating], minlength=codes.max() + 1).tolist()
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((1, 2, 3, 4, 7, 40), [0, 1, 1, 2, 3, 12]),  # three in ten, never the last row
+        ((1, 1, 1), [0, 0, 0]),
+        ((23,), [7]),
+        ((201, 900), [20, 80]),  # of 37 and 92 held out those that p-values can use
+        ((201, 50, 50), [20, 10, 10]),  # of 15 and 15: together they can use 20
+        ((30_000,), [MOST_HELD_OUT]),
+    ],
+)
+def test_split_holds_rows_of_each_class_out_of_all_members(counts, expected):
     codes, plan = plan_for(counts, "split")
-    for c, count in enumerate(counts):
-        held_out = (plan.fold_of_row[codes == c] == plan.shared_fold).sum()
-        assert held_out == min(np.ceil(min(SHARE_HELD_OUT * count, 20 + SHARE_BEYOND * count)), count - 1)
+    assert calibrating(codes, plan) == expected
     assert set(plan.fold_of_row) <= {-1, plan.shared_fold}
 
 
-def test_no_class_holds_out_more_rows_than_p_values_need():
-    _, plan = plan_for((30_000,), "split")
-    assert (plan.fold_of_row == plan.shared_fold).sum() == MOST_HELD_OUT
+@pytest.mark.parametrize("counts", [(201, 50, 50), (35, 66, 70, 3_000), (100, 333, 1_000), (60, 60)])
+@pytest.mark.parametrize("alpha", [0.1, 0.05, 0.02])
+@pytest.mark.parametrize("fused", [True, False])
+def test_as_many_false_alarms_as_are_allowed_are_used(counts, alpha, fused):
+    """With one more row rejected, a class or group that calibrates by itself would be above alpha."""
+    rng = np.random.RandomState(0)
+    codes = np.repeat(np.arange(len(counts)), counts)
+    plan = make_plan(codes, calibration="split", n_members=2, alpha=alpha, rng=rng, fused=fused)
+    found = np.array(calibrating(codes, plan))
+    groups = merge_rare(found, alpha)
+    for group in np.unique(groups):
+        own = found[groups == group]
+        if own.sum() >= 1 / alpha and (len(own) == 1 or (own < 1 / alpha).all()):
+            allowed = np.ceil(alpha * (own.sum() + 1)) - 1  # p < alpha
+            assert allowed / own.sum() == pytest.approx(alpha, rel=1e-9)
 
 
 def test_a_smaller_alpha_holds_out_more_rows_so_that_it_can_reject_any():
     held_out = [(plan_for((500,), "split", alpha=alpha)[1].fold_of_row == 5).sum() for alpha in (0.1, 0.05, 0.01)]
-    assert held_out == [50, 60, 140]
+    assert held_out == [50, 60, 100]
 
 
 @every_table
@@ -128,11 +153,12 @@ def test_rows_set_aside_teach_nobody_and_calibrate_nothing():
         assert not np.isin(np.flatnonzero(plan.fold_of_row == plan.shared_fold), member.rows).any()
 
 
-@pytest.mark.parametrize("counts", [(60, 60), (20, 40, 80), (80,)])
-def test_small_classes_keep_all_rows_that_calibrate_them(counts):
+@pytest.mark.parametrize(
+    ("counts", "expected"), [((60, 60), [10, 10]), ((20, 40, 80), [6, 12, 20]), ((80,), [20]), ((40,), [12])]
+)
+def test_small_classes_keep_the_rows_that_calibrate_them(counts, expected):
     codes, plan = fused_plan(counts)
-    calibrating = np.bincount(codes[plan.fold_of_row == plan.shared_fold])
-    assert calibrating.tolist() == [int(np.ceil(SHARE_HELD_OUT * count)) for count in counts]
+    assert calibrating(codes, plan) == expected
     assert len(plan.aside) > 0
 
 

@@ -86,6 +86,7 @@ def fit_model(
             learned=plan.learned,
             compared=plan.compared,
             aside=plan.aside,
+            calibrating=plan.calibrating,
             owners=ColumnMap.of(encoder).owners.numpy(),
             names=names,
             trees=TREES[settings.views],

@@ -71,6 +71,11 @@ class Plan:
         return np.flatnonzero(self.fold_of_row == EVERYWHERE)
 
     @property
+    def calibrating(self) -> NDArray[np.int64]:
+        """The rows that calibrate the mean of all members."""
+        return np.flatnonzero(self.fold_of_row == self.shared_fold)
+
+    @property
     def aside(self) -> NDArray[np.int64]:
         """The rows set aside for the scales of views."""
         return np.flatnonzero(self.fold_of_row == ASIDE)
@@ -98,12 +103,15 @@ def make_plan(
     start = 0
     for own in shuffled_classes(codes, rng):
         if calibration == "split":
-            folds[own[: n_held_out(len(own), alpha)]] = n_members
+            held_out = n_held_out(len(own), alpha)
+            folds[own[: held_out if fused else in_full_steps(held_out, alpha)]] = n_members
         elif calibration == "cross" and len(own) > 1:  # a class of one row stays in training everywhere
             folds[own] = (start + np.arange(len(own))) % n_members
             start += len(own)  # go on where the last class ended, so that small classes do not pile up in one fold
     if fused:
         set_aside(codes, folds, n_members, alpha)
+    if calibration == "split":
+        give_back_surplus(codes, folds, n_members, alpha)
     members = [
         Member(np.flatnonzero(~np.isin(folds, (number, n_members, ASIDE))), seed) for number, seed in enumerate(seeds)
     ]
@@ -132,14 +140,24 @@ def sampled(rows: NDArray[np.int64], codes: NDArray[np.int64], rng: np.random.Ra
 def set_aside(codes: NDArray[np.int64], folds: NDArray[np.int64], shared_fold: int, alpha: float) -> None:
     """Move rows to the fold set aside: of those held out, as many as calibration can spare, or else of those taught."""
     held_out = [np.flatnonzero((folds == shared_fold) & (codes == c)) for c in np.unique(codes)]
-    spared = [
-        own[: min(int(SHARE_ASIDE * len(own)), MOST_ASIDE, max(len(own) - enough_to_reject(alpha), 0))]
-        for own in held_out
-    ]
+    spared = [own[: n_spared(len(own), alpha)] for own in held_out]
     if sum(map(len, spared)) < FEWEST_ASIDE:
+        for own in held_out:
+            folds[own[in_full_steps(len(own), alpha) :]] = EVERYWHERE
         taught = [np.flatnonzero((folds == EVERYWHERE) & (codes == c)) for c in np.unique(codes)]
         spared = [own[: int(SHARE_OF_TAUGHT * len(own))] for own in taught]
     folds[np.concatenate(spared)] = ASIDE
+
+
+def give_back_surplus(codes: NDArray[np.int64], folds: NDArray[np.int64], shared_fold: int, alpha: float) -> None:
+    """Let rows of rare classes teach that their common calibration cannot use: see `in_full_steps`."""
+    calibrating = [np.flatnonzero((folds == shared_fold) & (codes == c)) for c in np.unique(codes)]
+    rare = [own for own in calibrating if len(own) < enough_to_reject(alpha)]
+    together = sum(map(len, rare))
+    for _ in range(together - in_full_steps(together, alpha)):
+        largest = max(range(len(rare)), key=lambda place: len(rare[place]))
+        folds[rare[largest][-1]] = EVERYWHERE
+        rare[largest] = rare[largest][:-1]
 
 
 def classes_to_leave_out(codes: NDArray[np.int64]) -> list[int]:
@@ -157,6 +175,22 @@ def n_held_out(n_rows: int, alpha: float) -> int:
     """How many rows of a class to hold out; never all of them."""
     of_a_large_class = enough_to_reject(alpha) + SHARE_BEYOND * n_rows
     return min(int(np.ceil(min(SHARE_HELD_OUT * n_rows, of_a_large_class))), MOST_HELD_OUT, n_rows - 1)
+
+
+def n_spared(n_rows: int, alpha: float) -> int:
+    """How many of the rows held out of a class need not calibrate it."""
+    wanted = min(int(SHARE_ASIDE * n_rows), MOST_ASIDE, max(n_rows - enough_to_reject(alpha), 0))
+    return n_rows - in_full_steps(n_rows - wanted, alpha)
+
+
+def in_full_steps(n_rows: int, alpha: float) -> int:
+    """At most so many rows, as many as p-values can use to the full.
+
+    Of 20 rows the strangest may be rejected at alpha 0.05, of 40 the two strangest: with 39 it would be one, and only
+    half of the false alarms that are allowed, and fewer unseen rows caught.
+    """
+    step = enough_to_reject(alpha)
+    return n_rows if n_rows < step else n_rows // step * step
 
 
 def enough_to_reject(alpha: float) -> int:

@@ -24,6 +24,7 @@ Codes = NDArray[np.int64]
 
 MOST_STRANGE = 800  # rows of a class left out that are looked at
 MOST_KNOWN = 1_200  # known rows that they are compared with
+MOST_CALIBRATING = 400  # rows of each known class that the forecast calibrates with
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,8 @@ class Material:
 
     `taught` are the rows that the members learned from. The members that never saw a class learned from those of them
     in `learned`, and not from those in `compared`. `aside` are rows that nobody learned from, by which the views are
-    brought to one scale. `trees` says how many trees each forest has; `ood` are rows known to be of no class.
+    brought to one scale; `calibrating` are others of that kind, which will calibrate the model. `trees` says how many
+    trees each forest has; `ood` are rows known to be of no class.
     """
 
     values: Tensor
@@ -42,6 +44,7 @@ class Material:
     learned: Codes
     compared: Codes
     aside: Codes
+    calibrating: Codes
     owners: Codes
     names: Sequence[str]
     trees: Mapping[str, int]
@@ -66,15 +69,25 @@ class Material:
         """At most so many of some rows."""
         return np.sort(np.random.default_rng(self.seed).permutation(rows)[:most])
 
+    def some_calibrating(self, *, without: int) -> Codes:
+        """Rows that will calibrate the model, some of each class but one."""
+        own = [self.calibrating[self.codes[self.calibrating] == c] for c in range(self.n_classes) if c != without]
+        return np.concatenate([self.some(rows, MOST_CALIBRATING) for rows in own])
+
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """A class left out: its views, and what they saw of known rows (with their classes) and of the class's own."""
+    """A class left out: its views, and what they saw of known rows (with their classes) and of the class's own.
+
+    Of known rows there are two kinds: by one the views are brought to one scale, the other calibrates.
+    """
 
     class_number: int
     views: ViewSet
     known: Looks
     codes: Codes
+    calibrating: Looks
+    calibrating_codes: Codes
     strange: Looks
 
     @classmethod
@@ -85,19 +98,30 @@ class LeftOut:
         views = ViewSet.learn(lesson, material.names, trees)
         known = material.some(material.compared[material.codes[material.compared] != class_number], MOST_KNOWN)
         strange = material.some(material.taught[material.codes[material.taught] == class_number], MOST_STRANGE)
-        looks = [views.look(cohort, material.values[torch.from_numpy(rows)]) for rows in (known, strange)]
-        return cls(class_number, views, looks[0], np.searchsorted(lesson.classes, material.codes[known]), looks[1])
+        calibrating = material.some_calibrating(without=class_number)
+        looks, codes = [], []
+        for rows in (known, calibrating, strange):
+            looks.append(views.look(cohort, material.values[torch.from_numpy(rows)]))
+            codes.append(np.searchsorted(lesson.classes, material.codes[rows]))
+        return cls(class_number, views, looks[0], codes[0], looks[1], codes[1], looks[2])
 
     def trial(self) -> Trial:
         """What the weights are learned from."""
         return trial_of(self.views, self.known, self.strange)
 
     def caught(self, weights: NDArray[np.float64], alpha: float) -> Caught:
-        """How well the class is caught with weights learned from other classes."""
+        """How well the class is caught with weights learned from other classes.
+
+        What is called OOD depends on the rows that calibrate, on how many of each class there are and how strange the
+        rare ones look, so the model's own calibrate here too.
+        """
         fusion = fuse(self.views, self.known, self.codes, weights)
         known, strange = fusion.of_looks(self.known).scores, fusion.of_looks(self.strange).scores
-        groups = merge_rare(np.bincount(self.codes, minlength=known.shape[1]), alpha)
-        p = ClassCalibrator.fit(-known, self.codes, groups=groups).p_values(-strange)
+        groups = merge_rare(np.bincount(self.calibrating_codes, minlength=known.shape[1]), alpha)
+        calibrator = ClassCalibrator.fit(
+            -fusion.of_looks(self.calibrating).scores, self.calibrating_codes, groups=groups
+        )
+        p = calibrator.p_values(-strange)
         found = auroc(-known.max(axis=1), -strange.max(axis=1))
         return Caught(self.class_number, found, float((decide(p, strange, alpha) == OOD).mean()))
 
