@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from fastapi import FastAPI
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 
@@ -20,6 +22,7 @@ from gditd import __version__
 from gditd.serve import openapi
 from gditd.serve.batching import SMALL_ROWS
 from gditd.serve.bodies import read_body
+from gditd.serve.budget import Share
 from gditd.serve.errors import Refusal
 from gditd.serve.formats import Format, answer_format, body_format
 from gditd.serve.logs import RECORD
@@ -40,7 +43,16 @@ ROUTES = frozenset(
     {"/", "/health", "/metrics", "/openapi.json", "/v1/predict", "/v1/explain", "/v1/models", "/v1/schema", "/v1/map"}
 )
 
-Handler = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request, Share], Awaitable[Response]]
+
+
+class Received(NamedTuple):
+    """A request's body and its format, the model it is for, and what the request holds."""
+
+    served: Served
+    form: Format
+    body: bytes
+    share: Share
 
 
 def create_app(settings: Settings, *, load: bool = True) -> FastAPI:
@@ -52,7 +64,7 @@ def create_app(settings: Settings, *, load: bool = True) -> FastAPI:
         if load:
             await asyncio.to_thread(service.registry.load)
         yield
-        service.worker.close()
+        service.close()
 
     app = FastAPI(
         title="gditd",
@@ -98,19 +110,22 @@ class Endpoints:
 
     async def _within_limits(self, handler: Handler, request: Request) -> Response:
         """Let a handler answer, unless too many are at it, and no longer than is allowed."""
-        with self._service.admitted():
-            async with asyncio.timeout(self._settings.timeout):
-                return await handler(request)
+        # A request is under way until its answer is sent, which a client that does not read may put off.
+        share = request.scope[RECORD].ending.enter_context(self._service.admitted())
+        async with asyncio.timeout(self._settings.timeout):
+            response = await handler(request, share)
+        share.take(len(response.body))
+        return response
 
-    async def _predict(self, request: Request) -> Response:
+    async def _predict(self, request: Request, share: Share) -> Response:
         options = predict_options(request.scope["query_string"])
         answer = answer_format(request.scope[RECORD].header(b"accept"))
-        served, form, body = await self._received(request, options)
-        if len(body) <= INLINE_BYTES and form == answer == Format.json and options.verdicts_only:
-            rows = json_rows(body, self._settings.max_rows)
+        received = await self._received(request, options, share)
+        if len(received.body) <= INLINE_BYTES and received.form == answer == Format.json and options.verdicts_only:
+            rows = json_rows(received.body, self._settings.max_rows)
             if 0 < len(rows) <= SMALL_ROWS:
-                return await self._predict_small(request, served, rows, options)
-        return await self._predict_table(request, served, body, options, form=form, answer=answer)
+                return await self._predict_small(request, received.served, rows, options)
+        return await while_wanted(request, self._predict_table(request, received, options, answer))
 
     async def _predict_small(
         self, request: Request, served: Served, rows: list[dict[str, object]], options: PredictOptions
@@ -125,47 +140,52 @@ class Endpoints:
         return json_response(document)
 
     async def _predict_table(
-        self, request: Request, served: Served, body: bytes, options: PredictOptions, *, form: Format, answer: Format
+        self, request: Request, received: Received, options: PredictOptions, answer: Format
     ) -> Response:
-        """A whole table, piece by piece; reading and writing it is done in threads of their own."""
-        tables = await self._tables(body, form)
+        """A whole table, piece by piece."""
+        served = received.served
+        tables = await self._tables(received)
         pieces: list[Judged] = []
         rows = 0
         for table in tables:
             pieces.append(await self._service.judge(served, table, options, rows))
             rows += table.num_rows
         if answer == Format.json:
-            content = await asyncio.to_thread(as_json, pieces)
+            content = await self._service.off_loop(partial(as_json, pieces))
         else:
-            content = await asyncio.to_thread(as_table, pieces, answer, served.kinds)
+            content = await self._service.off_loop(partial(as_table, pieces, answer, served.kinds))
         self._count(request, served, rows, sum(piece.verdicts.n_ood for piece in pieces))
         return Response(content, media_type=answer.value)
 
-    async def _explain(self, request: Request) -> Response:
+    async def _explain(self, request: Request, share: Share) -> Response:
         options = explain_options(request.scope["query_string"])
-        served, form, body = await self._received(request, options)
-        tables = await self._tables(body, form)
+        received = await self._received(request, options, share)
+        return await while_wanted(request, self._explain_table(request, received, options.columns))
+
+    async def _explain_table(self, request: Request, received: Received, n_columns: int) -> Response:
+        tables = await self._tables(received)
         rows = sum(table.num_rows for table in tables)
         refuse_many(rows, EXPLAINED_ROWS)
         request.scope[RECORD].rows = rows
         explanations = [
             explanation
             for table in tables
-            for explanation in await self._service.explain(served, table, options.columns)
+            for explanation in await self._service.explain(received.served, table, n_columns)
         ]
         return json_response({"explanations": explanations})
 
-    async def _received(self, request: Request, options: ModelOption) -> tuple[Served, Format, bytes]:
-        """The model that is asked for, and the body with its format; what can be refused before it is read, is."""
+    async def _received(self, request: Request, options: ModelOption, share: Share) -> Received:
+        """What is asked, and of which model; what can be refused before the body is read, is."""
         served = self._asked_for(request, options)
         form = body_format(request.scope[RECORD].header(b"content-type"))
-        return served, form, await read_body(request, self._settings.max_body)
+        return Received(served, form, await read_body(request, self._settings.max_body, share), share)
 
-    async def _tables(self, body: bytes, form: Format) -> list[pa.Table]:
-        """A body's rows, read in a thread of its own."""
-        return await asyncio.to_thread(
-            body_tables, body, form, most_rows=self._settings.max_rows, most_bytes=self._settings.max_body
-        )
+    async def _tables(self, received: Received) -> list[pa.Table]:
+        """A body's rows."""
+        limits = {"most_rows": self._settings.max_rows, "most_bytes": self._settings.max_body}
+        tables = await self._service.off_loop(partial(body_tables, received.body, received.form, **limits))
+        received.share.take(sum(table.nbytes for table in tables))
+        return tables
 
     async def models(self, _: Request) -> Response:
         """The models by name."""
@@ -208,6 +228,29 @@ class Endpoints:
     def _count(self, request: Request, served: Served, rows: int, ood_rows: int) -> None:
         request.scope[RECORD].rows = rows
         self._service.metrics.verdicts(served.name, rows, ood_rows)
+
+
+async def while_wanted(request: Request, work: Coroutine[Any, Any, Response]) -> Response:
+    """Do what a request asks for, and stop where the client is gone: others wait for their turn."""
+    working = asyncio.create_task(work)
+    leaving = asyncio.create_task(left(request))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
+    finally:
+        leaving.cancel()
+        if working.cancel():
+            await asyncio.wait((working,))
+            if not working.cancelled():
+                working.exception()  # looked at, or asyncio would log it
+
+
+async def left(request: Request) -> None:
+    """Wait until the client is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def page(_: Request) -> Response:

@@ -7,14 +7,17 @@ from http import HTTPStatus
 
 from starlette.requests import Request
 
+from gditd.serve.budget import Share
 from gditd.serve.errors import Refusal
 from gditd.serve.logs import RECORD, Record
 from gditd.serve.settings import MEGABYTE
 
 _GZIP = 16 + zlib.MAX_WBITS  # tells zlib to expect a gzip header
+LONGEST_LENGTH = 18  # digits; Python refuses to read numbers of thousands of them
+MOST_MEMBERS = 10_000  # of gzip in a body: each costs the same however little is in it
 
 
-async def read_body(request: Request, most: int) -> bytes:
+async def read_body(request: Request, most: int, share: Share) -> bytes:
     """The body, decompressed; no more than `most` bytes of it are ever held, however it is sent."""
     record: Record = request.scope[RECORD]
     encoding = (record.header(b"content-encoding") or "identity").strip().lower()
@@ -23,7 +26,7 @@ async def read_body(request: Request, most: int) -> bytes:
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f'content-encoding "{encoding[:100]}" is not known: use gzip or none'
         )
     announced = record.header(b"content-length") or ""
-    if announced.isdecimal() and int(announced) > most:
+    if announced.isdecimal() and (len(announced) > LONGEST_LENGTH or int(announced) > most):
         raise too_large(most)
     unpacker = Unpacker(most) if encoding == "gzip" else None
     parts: list[bytes] = []
@@ -33,6 +36,7 @@ async def read_body(request: Request, most: int) -> bytes:
         size += len(part)
         if size > most:
             raise too_large(most)
+        share.take(len(part))
         parts.append(part)
     if unpacker is not None:
         unpacker.finish()
@@ -45,6 +49,7 @@ class Unpacker:
     def __init__(self, most: int) -> None:
         self._most = most
         self._size = 0
+        self._members = 1
         self._member = zlib.decompressobj(_GZIP)
 
     def unpack(self, block: bytes) -> bytes:
@@ -52,7 +57,7 @@ class Unpacker:
         parts: list[bytes] = []
         while block:
             if self._member.eof:
-                self._member = zlib.decompressobj(_GZIP)
+                self._next_member()
             try:
                 part = self._member.decompress(block, self._most - self._size + 1)
             except zlib.error:
@@ -63,6 +68,15 @@ class Unpacker:
             parts.append(part)
             block = self._member.unused_data
         return b"".join(parts)
+
+    def _next_member(self) -> None:
+        self._members += 1
+        if self._members > MOST_MEMBERS:
+            raise Refusal(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"the body is more than {MOST_MEMBERS:,} gzip files in a row: compress it as one",
+            )
+        self._member = zlib.decompressobj(_GZIP)
 
     def finish(self) -> None:
         """Refuse a body that was cut short."""

@@ -14,6 +14,8 @@ from starlette.responses import Response
 
 from gditd.tables import TableError
 
+LONGEST = 1_000  # characters of a message: a name that it quotes may be as long as a body
+
 _PLACE = re.compile(r'^column "(?P<column>.*)", row (?P<row>\d+): ', re.DOTALL)
 _ROW = re.compile(r"\brow (?P<row>\d+): ")
 
@@ -32,8 +34,8 @@ class Refusal(Exception):
     ) -> None:
         super().__init__(message)
         self.status = status
-        self.message = message
-        self.column = column
+        self.message = shortened(message)
+        self.column = None if column is None else shortened(column)
         self.row = row
         self.headers = dict(headers or {})
 
@@ -96,6 +98,13 @@ def of_validation(error: ValidationError) -> Refusal:
             return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, message)
     name = ".".join(str(part) for part in place)
     return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"option {name}: {first['msg']}")
+
+
+def shortened(text: str) -> str:
+    """The text, without its middle where it is too long, and without what UTF-8 has no bytes for."""
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+    return text.encode(errors="replace").decode()
 
 
 def first_line(error: Exception) -> str:

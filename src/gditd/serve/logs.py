@@ -7,7 +7,7 @@ import logging
 import sys
 import traceback
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import perf_counter
@@ -29,6 +29,8 @@ class Record:
     model: str | None = None
     error: str | None = None
     started: float = field(default_factory=perf_counter)
+    ending: ExitStack = field(default_factory=ExitStack)
+    """What is to be given back when the answer is sent, or nobody is there to take it."""
 
     def header(self, name: bytes) -> str | None:
         """A header's value as text."""
@@ -85,9 +87,9 @@ class ServerMessages(logging.Handler):
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the message; of an exception its place, because its text may quote a row."""
+        """Write the message's first line; of an exception its place, because its text may quote a row."""
         place = {} if record.exc_info is None or record.exc_info[1] is None else {"error": where(record.exc_info[1])}
-        self._log.failure(record.getMessage(), **place)
+        self._log.failure(record.getMessage().partition("\n")[0], **place)
 
 
 def where(error: BaseException) -> str:

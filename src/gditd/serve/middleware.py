@@ -66,6 +66,7 @@ class FrontDoor:
             if record.status == 0:
                 await refusal.response()(scope, receive, send_with_headers)
         finally:
+            record.ending.close()
             seconds = record.seconds()
             record.status = record.status or CLIENT_GONE
             self._metrics.request(record.method, record.route, record.status, seconds)

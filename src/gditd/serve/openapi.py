@@ -75,6 +75,7 @@ ERRORS: Description = {
         400: "The body cannot be read.",
         401: "The key is missing or wrong.",
         404: "No such model.",
+        406: "None of the formats in Accept can be given.",
         413: "Too many bytes or rows.",
         415: "The format is not known.",
         422: "A value or an option does not fit; column and row are named.",
@@ -82,6 +83,21 @@ ERRORS: Description = {
         504: "It took too long.",
     }.items()
 }
+
+
+HEALTHY: Description = {
+    "type": "object",
+    "required": ["status", "models"],
+    "properties": {
+        "status": {"enum": ["ok", "starting"]},
+        "models": {"type": "array", "items": {"type": "string"}},
+    },
+}
+
+
+def some_of(*statuses: int) -> Description:
+    """Errors that a route may answer with."""
+    return {str(status): ERRORS[str(status)] for status in statuses}
 
 
 def parameters(options: type[BaseModel]) -> list[Description]:
@@ -120,11 +136,18 @@ PREDICT = route(
 EXPLAIN = route(
     "Why rows are strange", ExplainOptions, answers(list_of("explanations", EXPLANATION), ERRORS), body=True
 )
-MODELS = route("The models by name", None, answers(list_of("models", {"type": "object"}), {}))
-SCHEMA = route("What a model knows", ModelOption, answers({"type": "object"}, {"404": ERRORS["404"]}))
-MAP = route("The known classes as circles", ModelOption, answers(list_of("circles", {"type": "object"}), {}))
-HEALTH = route("Whether the service is ready", None, answers({"type": "object"}, {"503": ERRORS["503"]}))
-METRICS = route("Figures for Prometheus", None, {"200": {"description": "Text.", "content": {"text/plain": {}}}})
+MODELS = route("The models by name", None, answers(list_of("models", {"type": "object"}), some_of(401)))
+SCHEMA = route("What a model knows", ModelOption, answers({"type": "object"}, some_of(401, 404, 422, 503)))
+MAP = route(
+    "The known classes as circles",
+    ModelOption,
+    answers(list_of("circles", {"type": "object"}), some_of(401, 404, 422, 503)),
+)
+STARTING: Description = {"description": "Starting.", "content": {"application/json": {"schema": HEALTHY}}}
+HEALTH = route("Whether the service is ready", None, answers(HEALTHY, {"503": STARTING}))
+METRICS = route(
+    "Figures for Prometheus", None, {"200": {"description": "Text.", "content": {"text/plain": {}}}, **some_of(401)}
+)
 
 
 def described_by(app: FastAPI, registry: Registry) -> Callable[[], Description]:

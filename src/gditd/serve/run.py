@@ -17,6 +17,7 @@ import torch
 import uvicorn
 
 from gditd.serve.app import create_app
+from gditd.serve.connections import Config
 from gditd.serve.logs import ServerMessages
 from gditd.serve.service import Service
 from gditd.serve.settings import Settings
@@ -31,8 +32,9 @@ def serve(settings: Settings, *, host: str, port: int) -> None:
     listening = listen(host, port)
     app = create_app(settings, load=False)
     service: Service = app.state.service
-    config = uvicorn.Config(
+    config = Config(
         app,
+        settings,
         log_config=None,
         access_log=False,
         server_header=False,

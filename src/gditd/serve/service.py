@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from gditd.serve.batching import Batcher
-from gditd.serve.errors import Refusal
+from gditd.serve.budget import BODIES, Budget, Share
+from gditd.serve.errors import Refusal, shortened
 from gditd.serve.logs import Log
 from gditd.serve.metrics import Metrics
 from gditd.serve.models import Registry, Served
@@ -24,6 +26,9 @@ from gditd.serve.settings import Settings
 from gditd.serve.worker import Worker
 from gditd.tables.errors import quoted
 
+_Result = TypeVar("_Result")
+
+TABLES_AT_ONCE = 2
 EXPLAINED_AT_ONCE = 64  # others wait no longer than this takes
 
 
@@ -34,13 +39,15 @@ class Service:
         self.settings = settings
         self.log = Log(quiet=settings.quiet)
         self._under_way = 0
+        self._budget = Budget(BODIES * settings.max_body)
+        self._tables = ThreadPoolExecutor(TABLES_AT_ONCE, thread_name_prefix="gditd-tables")
         self.metrics = Metrics(lambda: self._under_way)
         self.registry = Registry(settings.models)
         self.worker = Worker()
         self.batcher = Batcher(self.worker, self.metrics)
 
     @contextmanager
-    def admitted(self) -> Iterator[None]:
+    def admitted(self) -> Iterator[Share]:
         """Count a request in and out; more than can be worked on are sent away at once instead of piling up."""
         if self._under_way >= self.settings.max_waiting:
             raise Refusal(
@@ -50,9 +57,22 @@ class Service:
             )
         self._under_way += 1
         try:
-            yield
+            with self._budget.share() as share:
+                yield share
         finally:
             self._under_way -= 1
+
+    async def off_loop(self, work: Callable[[], _Result]) -> _Result:
+        """Read or write a table beside the event loop, no more than `TABLES_AT_ONCE`: it takes many times its size.
+
+        A request that times out does not end what it started, so a pool holds them to that number.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._tables, work)
+
+    def close(self) -> None:
+        """Let the threads end."""
+        self.worker.close()
+        self._tables.shutdown(wait=False, cancel_futures=True)
 
     async def judge(self, served: Served, table: pa.Table, options: PredictOptions, rows_before: int) -> Judged:
         """Score a piece of a table in the thread, and do what else was asked for."""
@@ -111,4 +131,4 @@ def notes_on(served: Served, names: list[str]) -> list[str]:
     extra = [name for name in names if name not in served.kinds and name not in served.model.ignore]
     if not extra or not served.has_names:
         return []
-    return [f"ignored {len(extra)} column{'s' * (len(extra) > 1)} not seen in training: {quoted(extra)}"]
+    return [f"ignored {len(extra)} column{'s' * (len(extra) > 1)} not seen in training: {shortened(quoted(extra))}"]

@@ -34,6 +34,7 @@ class Worker:
                 # A request that timed out is gone, but what it started must end before anything else begins.
                 if not running.done():
                     await asyncio.wait([running])
+                    running.exception()  # looked at, or asyncio would log it with what it says of the rows
                 self.busy = False
                 self.on_free()
 
