@@ -24,6 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests.loops import run_apart
 from tests.robustness.http_bodies import CSV, JSON, STREAM, good, packed_variants
 from tests.robustness.served import MIB, Served, served
 
@@ -276,10 +277,10 @@ def loaded(seconds: float, overload_seconds: float, seed: int) -> Tally:
     draw = random.Random(seed)
     with TemporaryDirectory() as folder:
         with served(Path(folder), "--timeout", TIMEOUT) as server:
-            asyncio.run(load(server, tally, draw))
+            run_apart(load(server, tally, draw))
             note_harm(server, tally)
         with served(Path(folder), "--timeout", OVERLOAD_TIMEOUT, "--max-waiting", TAKEN) as server:
-            asyncio.run(overload(server, tally, overload_seconds, draw))
+            run_apart(overload(server, tally, overload_seconds, draw))
             note_harm(server, tally, designed=frozenset({503}))
     judge_load(tally)
     judge_overload(tally)

@@ -25,6 +25,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from tests.loops import run_apart
 from tests.robustness.http_bodies import (
     CSV,
     FILE,
@@ -250,6 +251,18 @@ class TestWhatBroke:
         for path in (PREDICT, f"{PREDICT}?on_error=ood", f"{PREDICT}?on_error=ood&explain=3", "/v1/explain"):
             assert "lacks columns" in sent(server, json_body([{}, {}]), JSON, path).message
 
+    def test_options_without_a_value(self, server: Served) -> None:
+        """They were passed over, and with them whatever was meant."""
+        for option in ("alpha=", "explain=", "on_error=", "map="):
+            assert sent(server, good(JSON), JSON, f"{PREDICT}?{option}").status == 422
+
+    def test_rows_without_any_column_that_the_model_knows(self, server: Served) -> None:
+        """Reasons and places were asked of a table without columns, and so without rows."""
+        for options in ("", "&explain=3", "&map=true", "&explain=3&map=true"):
+            answer = sent(server, json_body([{"other": 1}] * 2), JSON, f"{PREDICT}?on_error=ood{options}")
+            assert [row["verdict"] for row in json.loads(answer.body)["verdicts"]] == ["OOD", "OOD"]
+        assert sent(server, json_body([{"other": 1}]), JSON, "/v1/explain").status == 422
+
     def test_names_that_are_no_text(self, server: Served) -> None:
         """Arrow takes any bytes for a column's name, and the error about them was a 500."""
         for kind in (PARQUET, STREAM):
@@ -303,7 +316,7 @@ def spoken(server: Served, *clients: Client) -> None:
     async def everyone() -> None:
         await asyncio.gather(*map(one, clients))
 
-    asyncio.run(asyncio.wait_for(everyone(), 3 * (TIMEOUT + SLACK)))
+    run_apart(asyncio.wait_for(everyone(), 3 * (TIMEOUT + SLACK)))
 
 
 def status_of(answer: bytes) -> int:
@@ -503,4 +516,4 @@ def test_more_connections_than_the_service_keeps(server: Served) -> None:
             other.close()
         writer.close()
 
-    asyncio.run(asyncio.wait_for(crowd(), 60))
+    run_apart(asyncio.wait_for(crowd(), 60))

@@ -1,7 +1,6 @@
 """Requests that are scored together get what they would get alone, and nobody pays for another's mistake."""
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -10,6 +9,7 @@ from gditd.serve.app import create_app
 from gditd.serve.batching import passes
 from gditd.serve.joining import shape_of
 from gditd.serve.settings import Settings
+from tests.loops import run_apart
 
 KINDS = {"amount": "number", "region": "category", "member": "boolean"}
 
@@ -29,12 +29,7 @@ def ask(model_file):
             asked = [client.post(path, json={"rows": rows}) for path, rows in paths_and_rows]
             return await asyncio.gather(*asked), joined
 
-    def in_a_thread(requests):
-        # Playwright leaves a loop running in the main thread, where asyncio then allows no other.
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, together(requests)).result()
-
-    return in_a_thread
+    return lambda requests: run_apart(together(requests))
 
 
 def test_joined_verdicts_are_those_of_each_alone(ask, rows):

@@ -77,7 +77,8 @@ class Served:
         """The columns that the model knows; others would only be remarked upon."""
         if not self.has_names:
             return table
-        return table.select([name for name in table.column_names if name in self.kinds])
+        known = [name for name in table.column_names if name in self.kinds]
+        return table.select(known or table.column_names[:1])  # without columns, nobody knows how many rows there are
 
     def warm(self) -> None:
         """Score, place and explain a made-up row, so that no request pays for what is built at first use."""

@@ -103,7 +103,16 @@ def some_of(*statuses: int) -> Description:
 def parameters(options: type[BaseModel]) -> list[Description]:
     """Query parameters from the model that reads them."""
     properties = options.model_json_schema()["properties"]
-    return [{"name": name, "in": "query", "required": False, "schema": schema} for name, schema in properties.items()]
+    return [
+        {"name": name, "in": "query", "required": False, "schema": not_null(schema)}
+        for name, schema in properties.items()
+    ]
+
+
+def not_null(schema: Description) -> Description:
+    """The schema of an option that may be left out, but cannot be null: a query has no word for it."""
+    choices = [choice for choice in schema.get("anyOf", []) if choice != {"type": "null"}]
+    return {"title": schema["title"], **choices[0]} if choices else schema
 
 
 def list_of(name: str, schema: Description) -> Description:

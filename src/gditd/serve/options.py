@@ -39,19 +39,24 @@ class ExplainOptions(ModelOption):
     columns: Annotated[int, Field(ge=1, le=1000)] = 5
 
 
+def given(query: bytes) -> dict[str, str]:
+    """The options by name, also those without a value, which are to be refused rather than passed over."""
+    return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+
+
 @lru_cache(1024)
 def predict_options(query: bytes) -> PredictOptions:
     """Read the query string; most requests bring one of a few."""
-    return PredictOptions.model_validate(dict(parse_qsl(query.decode("latin-1"))))
+    return PredictOptions.model_validate(given(query))
 
 
 @lru_cache(1024)
 def explain_options(query: bytes) -> ExplainOptions:
     """Read the query string."""
-    return ExplainOptions.model_validate(dict(parse_qsl(query.decode("latin-1"))))
+    return ExplainOptions.model_validate(given(query))
 
 
 @lru_cache(1024)
 def model_option(query: bytes) -> ModelOption:
     """Read the query string."""
-    return ModelOption.model_validate(dict(parse_qsl(query.decode("latin-1"))))
+    return ModelOption.model_validate(given(query))

@@ -43,8 +43,9 @@ def serve(settings: Settings, *, host: str, port: int) -> None:
         timeout_graceful_shutdown=round(settings.timeout + GRACE_SECONDS),
         backlog=BACKLOG,
     )
-    logging.getLogger("uvicorn.error").addHandler(ServerMessages(service.log))
-    logging.getLogger("asyncio").addHandler(ServerMessages(service.log))
+    logging.captureWarnings(True)  # numpy's about odd numbers in a request, for one
+    for source in ("uvicorn.error", "asyncio", "py.warnings"):
+        logging.getLogger(source).addHandler(ServerMessages(service.log))
     server = Server(config)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(work(server, service, listening, host))
