@@ -44,7 +44,7 @@ from tests.robustness.http_bodies import (
     parquet_bombs,
 )
 from tests.robustness.served import MIB, Answer, Served, assert_designed, served
-from tests.robustness.torture import tries
+from tests.robustness.torture import TORTURE, tries
 
 pytestmark = pytest.mark.xdist_group("hostile http")
 
@@ -273,9 +273,8 @@ class TestWhatBroke:
         """Where pyarrow is asked for the description of such a column, it ends the process."""
         body = good(PARQUET, 40)
         (size,) = struct.unpack("<I", body[-8:-4])
-        for place in range(len(body) - 8 - size, len(body) - 8, 3):
-            for bit in (0, 2):
-                sent(server, body[:place] + bytes([body[place] ^ 1 << bit]) + body[place + 1 :], PARQUET)
+        for place in range(len(body) - 8 - size, len(body) - 8, 1 if TORTURE else 17):
+            sent(server, body[:place] + bytes([body[place] ^ 1]) + body[place + 1 :], PARQUET)
 
     def test_buffers_that_are_not_there(self, server: Served) -> None:
         """Counting them before Arrow does raised what nobody had expected."""
