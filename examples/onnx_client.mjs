@@ -9,6 +9,7 @@ import { readFile } from "node:fs/promises";
 import * as ort from "onnxruntime-node";
 
 const ROWS_AT_ONCE = 4096; // more only take more memory
+const ARRAYS = { float32: Float32Array, float64: Float64Array, string: Array };
 const OUTPUTS = ["verdict", "known_class", "p_value", "ood_score"];
 
 const [path, rowsPath, alpha] = process.argv.slice(2);
@@ -37,11 +38,11 @@ function feeds(chunk) {
   const made = {};
   for (const { name, type } of session.inputMetadata) {
     if (name === "alpha") {
-      made[name] = new ort.Tensor("float64", [Number(alpha)], []);
+      made[name] = new ort.Tensor(type, ARRAYS[type].of(Number(alpha)), []);
       continue;
     }
     const values = chunk.map((row) => (type === "string" ? text(row[name]) : number(row[name])));
-    made[name] = new ort.Tensor(type, type === "string" ? values : Float64Array.from(values), [chunk.length, 1]);
+    made[name] = new ort.Tensor(type, ARRAYS[type].from(values), [chunk.length, 1]);
   }
   return made;
 }

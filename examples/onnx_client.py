@@ -19,6 +19,7 @@ import numpy as np
 import onnxruntime
 
 ROWS_AT_ONCE = 4_096  # more only take more memory
+TYPES: dict[str, type] = {"float": np.float32, "double": np.float64, "string": object}
 OUTPUTS = ["verdict", "known_class", "p_value", "ood_score"]
 
 
@@ -28,14 +29,15 @@ def main() -> None:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # it would warn that alpha has a default
     session = onnxruntime.InferenceSession(path, options)
-    columns = json.loads(session.get_modelmeta().custom_metadata_map["columns"])
+    facts = session.get_modelmeta().custom_metadata_map
+    columns = json.loads(facts["columns"])
     rows = read_rows(Path(rows_path))
     verdicts: list[dict[str, Any]] = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
         chunk = rows[start : start + ROWS_AT_ONCE]
         feeds = {column["input"]: tensor(column, [row.get(column["column"]) for row in chunk]) for column in columns}
         if rest:
-            feeds["alpha"] = np.array(float(rest[0]))
+            feeds["alpha"] = np.array(float(rest[0]), dtype=TYPES[facts["numbers"]])
         found = [values.tolist() for values in session.run(OUTPUTS, feeds)]
         verdicts += [dict(zip(OUTPUTS, row, strict=True)) for row in zip(*found, strict=True)]
     print(json.dumps(verdicts))
@@ -52,8 +54,9 @@ def tensor(column: dict[str, str], values: list[Any]) -> np.ndarray[Any, Any]:
     reading: dict[str, Callable[[Any], Any]] = {"number": float, "boolean": truth, "datetime": seconds, "category": str}
     read = reading[column["kind"]]
     missing = "" if column["type"] == "string" else float("nan")
-    kind = object if column["type"] == "string" else np.float64
-    return np.array([[missing if value in (None, "") else read(value)] for value in values], dtype=kind)
+    return np.array(
+        [[missing if value in (None, "") else read(value)] for value in values], dtype=TYPES[column["type"]]
+    )
 
 
 def truth(value: Any) -> float:

@@ -34,6 +34,13 @@ def test_quiet_and_required_alpha(folder, run, tmp_path):
     assert "alpha" in {i.name for i in onnxruntime.InferenceSession(tmp_path / "m.onnx").get_inputs()}
 
 
+def test_numbers_as_double(folder, run, tmp_path):
+    result = run("export", folder / "model.gditd", tmp_path / "m.onnx", "--numbers", "double")
+    assert " of float" not in result.stdout
+    inputs = onnxruntime.InferenceSession(tmp_path / "m.onnx").get_inputs()
+    assert {i.type for i in inputs if i.name == "amount"} == {"tensor(double)"}
+
+
 def test_an_alpha_without_effect_gets_a_note(folder, run, tmp_path):
     result = run("export", folder / "model.gditd", tmp_path / "m.onnx", "--alpha", "0.0001")
     assert result.stderr.startswith("note: nothing can be called OOD at alpha 0.0001")
@@ -45,6 +52,7 @@ def test_refusals(folder, fail, tmp_path):
     assert "there is no folder" in fail("export", model, "nowhere/m.onnx")
     assert "none.gditd" in fail("export", "none.gditd", "m.onnx")
     assert "does not lie between 0 and 1" in fail("export", model, "m.onnx", "--alpha", "2")
+    assert "'half' is not one of 'float', 'double'" in fail("export", model, "m.onnx", "--numbers", "half")
     (tmp_path / "folder.onnx").mkdir()
     assert "is a folder" in fail("export", model, "folder.onnx")
     (tmp_path / "same.onnx").write_bytes(model.read_bytes())

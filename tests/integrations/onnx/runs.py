@@ -20,14 +20,19 @@ pytest.importorskip("onnx", reason="needs onnx: pip install 'gditd[onnx]'")
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs onnxruntime: pip install 'gditd[onnx]'")
 
 
+TYPES: dict[str, Any] = {"float": np.float32, "double": np.float64, "string": object}
+
+
 def session_of(model: GDITDClassifier, **settings: Any) -> Any:
-    """The model in onnxruntime."""
+    """The model in onnxruntime; its numbers are double, with which verdicts can be gditd's to the bit."""
     from gditd.integrations.onnx.model import to_onnx
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # that alpha has a default is no reason to warn
     options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(to_onnx(model, **settings).SerializeToString(), options)
+    return onnxruntime.InferenceSession(
+        to_onnx(model, **{"numbers": "double", **settings}).SerializeToString(), options
+    )
 
 
 def columns_of(session: Any) -> list[dict[str, str]]:
@@ -48,7 +53,7 @@ def feeds(session: Any, X: Any) -> dict[str, np.ndarray]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 given = np.array(as_numbers_or_infinite(values), dtype=np.float64)
-        found[column["input"]] = given.reshape(-1, 1)
+        found[column["input"]] = given.astype(TYPES[column["type"]]).reshape(-1, 1)
     return found
 
 
@@ -74,7 +79,8 @@ def answers(session: Any, X: Any, alpha: float | None = None, rows_at_once: int 
     given = feeds(session, X)
     n = len(next(iter(given.values())))
     names = [output.name for output in session.get_outputs()]
-    extra = {} if alpha is None else {"alpha": np.array(alpha)}
+    kind = TYPES[session.get_modelmeta().custom_metadata_map["numbers"]]
+    extra = {} if alpha is None else {"alpha": np.array(alpha, dtype=kind)}
     parts = [
         session.run(names, {name: values[start : start + rows_at_once] for name, values in given.items()} | extra)
         for start in range(0, max(n, 1), rows_at_once)

@@ -41,17 +41,20 @@ def test_the_file_says_what_it_is(model, tmp_path):
     assert list(columns) == ["amount", "items", "region", "member", "day", "gap"]
     assert columns["region"]["kind"] == "category"
     assert (columns["region"]["type"], columns["region"]["missing"]) == ("string", "")
+    assert (facts["numbers"], columns["amount"]["type"], columns["member"]["type"]) == ("float", "float", "float")
     assert (columns["day"]["kind"], columns["day"]["type"], columns["day"]["missing"]) == ("datetime", "double", "NaN")
     assert json.loads(facts["outputs"]).keys() == {output.name for output in made.graph.output}
 
 
-def test_inputs_and_outputs(model):
-    session = session_of(model)
+@pytest.mark.parametrize("numbers", ["float", "double"])
+def test_inputs_and_outputs(model, numbers):
+    session = session_of(model, numbers=numbers)
+    kinds = {"region": "string", "day": "double"}  # a moment as float would be minutes off
     assert {i.name: (i.type, i.shape) for i in session.get_inputs()} == {
-        name: ("tensor(string)" if name == "region" else "tensor(double)", ["rows", 1])
+        name: (f"tensor({kinds.get(name, numbers)})", ["rows", 1])
         for name in ("amount", "items", "region", "member", "day", "gap")
     }
-    assert [i.name for i in session.get_overridable_initializers()] == ["alpha"]
+    assert [(i.name, i.type) for i in session.get_overridable_initializers()] == [("alpha", f"tensor({numbers})")]
     assert {o.name: (o.type, o.shape) for o in session.get_outputs()} == {
         "verdict": ("tensor(string)", ["rows"]),
         "known_class": ("tensor(string)", ["rows"]),
@@ -171,6 +174,7 @@ def test_other_detectors_and_alphas_are_refused(tmp_path, model):
     softmax = Softmax(max_epochs=1).fit(np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2)
     assert "Softmax" in refusal(softmax, tmp_path / "m.onnx")
     assert "alpha" in refusal(model, tmp_path / "m.onnx", alpha=1.5)
+    assert refusal(model, tmp_path / "m.onnx", numbers="half") == "numbers must be float or double, got 'half'"
 
 
 def test_without_the_extra(tmp_path, model, monkeypatch):

@@ -29,4 +29,6 @@ def test_real_table(name):
     rows = frame.iloc[order[-4_000:]].reset_index(drop=True)
     found = answers(session_of(model), rows)
     assert_same(model, rows, found)
+    as_float = rows.astype(dict.fromkeys(rows.select_dtypes("float"), np.float32))
+    assert_same(model, as_float, answers(session_of(model, numbers="float"), as_float))
     assert 0 < np.count_nonzero(found["verdict"] == "OOD") < len(rows)

@@ -10,12 +10,17 @@ import typer
 from gditd.cli.examples import examples
 from gditd.cli.options import Json, ModelFile, OtherAlpha, Quiet, Verify
 from gditd.cli.trust import only_signed_by
+from gditd.integrations.onnx import Numbers
 
 NAME = "export"
 EXAMPLES = examples(
     ("the whole model as one ONNX graph", "gditd export m.gditd m.onnx"),
     ("with another alpha where a caller gives none", "gditd export m.gditd m.onnx --alpha 0.01"),
     ("for JavaScript, which needs alpha to be an input like any", "gditd export m.gditd m.onnx --require-alpha"),
+    (
+        "numbers as float64, for ids and amounts of more than seven digits",
+        "gditd export m.gditd m.onnx --numbers double",
+    ),
 )
 
 
@@ -32,6 +37,13 @@ def command(
             "runtimes do not let callers change.",
         ),
     ] = False,
+    numbers: Annotated[
+        Numbers,
+        typer.Option(
+            help="What numbers, booleans and alpha are given as: float keeps seven digits of each, take double where a "
+            "column needs more."
+        ),
+    ] = "float",
     verify: Verify = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -40,4 +52,4 @@ def command(
     from gditd.cli.tasks.export import export  # noqa: PLC0415 - torch takes seconds, help should not
 
     with only_signed_by(verify):
-        export(model, out, alpha=alpha, require_alpha=require_alpha, json=json, quiet=quiet)
+        export(model, out, alpha=alpha, require_alpha=require_alpha, numbers=numbers, json=json, quiet=quiet)

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from gditd.cli.console import out as stdout
 from gditd.cli.console import print_json, tell
 from gditd.cli.tasks.models import load_classifier, notes_on_alpha
-from gditd.integrations.onnx import NEEDS, export_onnx, is_installed
+from gditd.integrations.onnx import NEEDS, Numbers, export_onnx, is_installed
 
 
-def export(path: Path, out: Path, *, alpha: float | None, require_alpha: bool, json: bool, quiet: bool) -> None:
+def export(
+    path: Path,
+    out: Path,
+    *,
+    alpha: float | None,
+    require_alpha: bool,
+    numbers: Numbers,
+    json: bool,
+    quiet: bool,
+) -> None:
     """Load, export, and describe what was written."""
     if not is_installed():
         raise ValueError(NEEDS)
     refuse_unfit_path(out, path)
     model = load_classifier(path)
     notes = notes_on_alpha(model, alpha)
-    export_onnx(model, out, alpha=alpha, require_alpha=require_alpha)
+    export_onnx(model, out, alpha=alpha, require_alpha=require_alpha, numbers=numbers)
     document = described(out, str(path)) | {"notes": notes}
     if json:
         print_json(document)
@@ -50,15 +60,12 @@ def described(out: Path, model: str) -> dict[str, Any]:
 def show(document: dict[str, Any]) -> None:
     """The summary for people."""
     console = stdout()
-    columns = document["columns"]
-    kinds = {kind: sum(column["type"] == kind for column in columns) for kind in ("double", "string")}
+    kinds = Counter(column["type"] for column in document["columns"])
+    inputs = ", ".join(f"{count} of {kind}" for kind, count in sorted(kinds.items()))
     console.print(
         f"Wrote {document['onnx']}, {document['bytes'] / 1e6:.1f} MB: ONNX opset {document['opset']} and "
         f"ai.onnx.ml {document['ml_opset']}."
     )
-    console.print(
-        f"Inputs: {kinds['double']} of double, {kinds['string']} of string, one a column, each (rows, 1); and "
-        f"{document['alpha_input']}."
-    )
+    console.print(f"Inputs: {inputs}, one a column, each (rows, 1); and {document['alpha_input']}.")
     console.print(f"Outputs: {', '.join(document['outputs'])}.")
     console.print("How to call it from Python and JavaScript: docs/onnx.md")

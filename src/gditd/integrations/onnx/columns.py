@@ -1,20 +1,23 @@
 """The inputs of the graph: one for each column, as the encoder takes it, and rows that it could not read.
 
-Numbers, booleans (0 and 1) and moments (seconds since 1970) are float64: float32 keeps neither a timestamp nor 0.1 as
-the training rows had it. A graph cannot refuse a row as `fit` and `verdict` do, so it does what `on_error="ood"` does.
+Numbers and booleans (0 and 1) are float32, which is what most callers hold, or float64, which keeps 0.1 and a number of
+nine digits as the training rows had them. Moments (seconds since 1970) are float64 in any case: as float32 they would
+be minutes apart. A graph cannot refuse a row as `fit` and `verdict` do, so it does what `on_error="ood"` does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto
 
+from gditd.integrations.onnx import Numbers
 from gditd.integrations.onnx.builder import ML, GraphBuilder, Value
-from gditd.integrations.onnx.operations import any_of_row, side_by_side
+from gditd.integrations.onnx.operations import any_of_row, as_double, side_by_side
 from gditd.tables import TableEncoder
 from gditd.tables.categories import CategoryCoder
 from gditd.tables.schema import ColumnSchema
@@ -23,29 +26,32 @@ ROWS = "rows"  # the name of the dimension that is open
 MISSING_TEXT = ""
 LATEST = 9.2e12  # seconds: beyond, their microseconds do not fit in int64
 
+TENSORS = {"float": TensorProto.FLOAT, "double": TensorProto.DOUBLE, "string": TensorProto.STRING}
+
 MEANINGS = {
-    "number": ("double", "NaN", "a number"),
-    "boolean": ("double", "NaN", "1 for true, 0 for false"),
-    "datetime": ("double", "NaN", "seconds since 1970-01-01T00:00:00 UTC"),
-    "category": ("string", MISSING_TEXT, "the text as it was in training"),
+    "number": ("NaN", "a number"),
+    "boolean": ("NaN", "1 for true, 0 for false"),
+    "datetime": ("NaN", "seconds since 1970-01-01T00:00:00 UTC"),
+    "category": (MISSING_TEXT, "the text as it was in training"),
 }
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column and the name of its input."""
+    """A column, and the name and type of its input."""
 
     schema: ColumnSchema
     input: str
+    type: str
 
     def document(self) -> dict[str, Any]:
         """What someone needs to know who fills the input, for JSON."""
-        kind, missing, values = MEANINGS[self.schema.kind]
+        missing, values = MEANINGS[self.schema.kind]
         return {
             "column": self.schema.name,
             "input": self.input,
             "kind": self.schema.kind,
-            "type": kind,
+            "type": self.type,
             "values": values,
             "missing": missing,
         }
@@ -63,8 +69,9 @@ class RawRows:
     unreadable: Value | None
 
 
-def named_columns(encoder: TableEncoder, reserved: Sequence[str]) -> list[Column]:
+def named_columns(encoder: TableEncoder, reserved: Sequence[str], numbers: Numbers) -> list[Column]:
     """The used columns in the table's order; an input is named as its column, unless the name stands for another."""
+    types = {"number": numbers, "boolean": numbers, "datetime": "double", "category": "string"}
     taken = set(reserved)
     columns = []
     for schema in encoder.schema_.used:
@@ -72,19 +79,18 @@ def named_columns(encoder: TableEncoder, reserved: Sequence[str]) -> list[Column
         while name in taken:
             name = f"{name}_"
         taken.add(name)
-        columns.append(Column(schema, name))
+        columns.append(Column(schema, name, types[schema.kind]))
     return columns
 
 
 def raw_rows(graph: GraphBuilder, columns: Sequence[Column], encoder: TableEncoder) -> RawRows:
     """Add the inputs."""
     for column in columns:
-        kind = TensorProto.STRING if column.schema.kind == "category" else TensorProto.DOUBLE
-        graph.input(column.input, kind, [ROWS, 1])
+        graph.input(column.input, TENSORS[column.type], [ROWS, 1])
     number_like = [column for column in columns if column.schema.kind != "category"]
     categories = [column for column in columns if column.schema.kind == "category"]
     coders = [CategoryCoder.of(column.schema, encoder.max_categories) for column in categories]
-    numbers = side_by_side(graph, [column.input for column in number_like]) if number_like else None
+    numbers = doubles(graph, number_like) if number_like else None
     unreadable = None if numbers is None else unreadable_rows(graph, numbers, number_like)
     codes = None
     if coders:
@@ -95,6 +101,18 @@ def raw_rows(graph: GraphBuilder, columns: Sequence[Column], encoder: TableEncod
         if codes is not None:
             codes = graph("Where", unreadable, np.array([[coder.missing_code for coder in coders]]), codes)
     return RawRows(numbers, codes, unreadable)
+
+
+def doubles(graph: GraphBuilder, columns: Sequence[Column]) -> Value:
+    """The columns of numbers side by side, as the encoder takes them: (n, columns) in float64.
+
+    Neighbours of one type are joined before they are cast, for a cast of each column alone costs more.
+    """
+    parts = []
+    for kind, run in groupby(columns, key=lambda column: column.type):
+        joined = side_by_side(graph, [column.input for column in run])
+        parts.append(as_double(graph, joined) if kind == "float" else joined)
+    return side_by_side(graph, parts)
 
 
 def unreadable_rows(graph: GraphBuilder, numbers: Value, columns: Sequence[Column]) -> Value:

@@ -10,11 +10,12 @@ import onnx
 from onnx import TensorProto, helper
 
 from gditd import GDITDClassifier, __version__
+from gditd.integrations.onnx import Numbers
 from gditd.integrations.onnx.builder import ML, GraphBuilder, Value
 from gditd.integrations.onnx.calibration import p_values
-from gditd.integrations.onnx.columns import ROWS, Column, named_columns, raw_rows
+from gditd.integrations.onnx.columns import ROWS, TENSORS, Column, named_columns, raw_rows
 from gditd.integrations.onnx.encoding import encoded_rows
-from gditd.integrations.onnx.operations import reduced
+from gditd.integrations.onnx.operations import as_double, reduced
 from gditd.integrations.onnx.refusals import refuse_unfit
 from gditd.integrations.onnx.scores import Scores, scores_of
 from gditd.integrations.onnx.verdicts import by_p_value, by_sign, likeliest, names_of
@@ -24,6 +25,7 @@ ML_OPSET = 3  # the last with trees whose leaves have a share for every class
 IR_VERSION = 8
 
 ALPHA = "alpha"
+ALPHA_STEPS = 1e7
 OUTPUTS = {
     "verdict": "the class as text, or OOD",
     "known_class": "the most likely known class in any case",
@@ -34,15 +36,16 @@ OUTPUTS = {
 }
 
 
-def to_onnx(model: GDITDClassifier, *, alpha: float | None = None, require_alpha: bool = False) -> onnx.ModelProto:
+def to_onnx(
+    model: GDITDClassifier, *, alpha: float | None = None, require_alpha: bool = False, numbers: Numbers = "float"
+) -> onnx.ModelProto:
     """Turn a fitted classifier into an ONNX model; see :func:`export_onnx`."""
-    refuse_unfit(model, alpha)
+    refuse_unfit(model, alpha, numbers)
     alpha = float(model.alpha if alpha is None else alpha)
-    columns = named_columns(model.model_.encoder, [ALPHA, *OUTPUTS])
+    columns = named_columns(model.model_.encoder, [ALPHA, *OUTPUTS], numbers)
     graph = GraphBuilder([column.input for column in columns])
     raw = raw_rows(graph, columns, model.model_.encoder)
-    level = graph.input(ALPHA, TensorProto.DOUBLE, []) if require_alpha else None
-    level = level or graph.input_with_default(ALPHA, np.float64(alpha))
+    level = level_of(graph, numbers, default=None if require_alpha else alpha)
     scores = scores_of(graph, encoded_rows(graph, raw, model.model_.encoder), model.model_)
     add_outputs(graph, model, scores, level, raw.unreadable)
     made = helper.make_model(
@@ -53,9 +56,26 @@ def to_onnx(model: GDITDClassifier, *, alpha: float | None = None, require_alpha
         producer_version=__version__,
         doc_string="Classifies rows of a table, or says that they belong to no known class.",
     )
-    helper.set_model_props(made, metadata(model, columns, alpha))
+    helper.set_model_props(made, metadata(model, columns, alpha, numbers))
     onnx.checker.check_model(made, full_check=True)
     return made
+
+
+def level_of(graph: GraphBuilder, numbers: Numbers, default: float | None) -> Value:
+    """The input alpha, in float64; a float32 is taken for the decimal it was made from.
+
+    P-values are fractions, and one of exactly 0.01 is no alarm at 0.01: as it stands, a float32 would lie below it or
+    above. Seven decimals are what every float32 below 1 keeps.
+    """
+    kind = np.float32 if numbers == "float" else np.float64
+    if default is None:
+        given = graph.input(ALPHA, TENSORS[numbers], [])
+    else:
+        given = graph.input_with_default(ALPHA, kind(default))
+    if numbers == "double":
+        return given
+    whole = graph("Round", graph("Mul", as_double(graph, given), np.float64(ALPHA_STEPS)))
+    return graph("Div", whole, np.float64(ALPHA_STEPS))
 
 
 def add_outputs(
@@ -85,15 +105,16 @@ def add_outputs(
 
 def not_calibrated(graph: GraphBuilder, of_row: Value) -> Value:
     """NaN for every row."""
-    zeros = graph("Mul", graph("Cast", of_row, to=TensorProto.DOUBLE), np.float64(0))
+    zeros = graph("Mul", as_double(graph, of_row), np.float64(0))
     return graph("Add", zeros, np.float64(np.nan))
 
 
-def metadata(model: GDITDClassifier, columns: list[Column], alpha: float) -> dict[str, str]:
+def metadata(model: GDITDClassifier, columns: list[Column], alpha: float, numbers: Numbers) -> dict[str, str]:
     """What the file says about itself: texts by name, most of them JSON."""
     summary = model.summary()
     facts: dict[str, Any] = {
         "columns": [column.document() for column in columns],
+        "numbers": numbers,
         "outputs": OUTPUTS,
         "classes": [str(label) for label in model.classes_.tolist()],
         "alpha": alpha,

@@ -17,13 +17,16 @@ def described_file(path: Path) -> dict[str, Any]:
     model = onnx.load(path)
     facts = {entry.key: entry.value for entry in model.metadata_props}
     opsets = {opset.domain: opset.version for opset in model.opset_import}
+    numbers = facts["numbers"]
     has_default = any(constant.name == ALPHA for constant in model.graph.initializer)
     return {
         "producer": f"{model.producer_name} {model.producer_version}",
         "opset": opsets[""],
         "ml_opset": opsets[ML],
         "alpha": float(facts["alpha"]),
-        "alpha_input": f"alpha (double; {facts['alpha']} where it is not given)" if has_default else "alpha (double)",
+        "alpha_input": f"alpha ({numbers}; {facts['alpha']} where it is not given)"
+        if has_default
+        else f"alpha ({numbers})",
         "columns": json.loads(facts["columns"]),
         "outputs": json.loads(facts["outputs"]),
         "classes": json.loads(facts["classes"]),
