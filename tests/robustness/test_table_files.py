@@ -170,6 +170,18 @@ class TestPredict:
     def test_long_json(self, home: Path) -> None:
         assert predict(home, b'{"amount": ' + b"9" * 50_000 + b"}", "new.jsonl") is not None
 
+    @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+    def test_dates_that_python_does_not_have(self, home: Path, ending: str) -> None:
+        """Rows with a date in the year 148,107 had a verdict, and none could be written as JSON."""
+        far = pa.array([0, 2**62], pa.int64()).view(pa.timestamp("us"))
+        seen = pa.StructArray.from_arrays([far], ["at"])
+        rows = pa.Table.from_pandas(table()[0].head(2)).append_column("seen", seen)
+        rows = rows.append_column("often", pa.ListArray.from_arrays([0, 1, 2], far)).append_column("once", far)
+        body = io.BytesIO()
+        pq.write_table(rows, body)
+        assert predict(home, body.getvalue(), "new.parquet", f"verdicts.{ending}") is None
+        (home / f"verdicts.{ending}").unlink()
+
     @pytest.mark.parametrize("ending", ["csv", "csv.gz", "jsonl", "jsonl.gz", "parquet", "arrow", "feather"])
     def test_every_format_out(self, home: Path, ending: str) -> None:
         assert predict(home, good_csv(), "new.csv", f"verdicts.{ending}") is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +43,7 @@ def csv_rows(table: pa.Table) -> bytes:
 def csv_cells(column: pa.Array) -> pa.LargeStringArray:
     """A column as CSV cells, missing values null; lists and structures as JSON."""
     if pa.types.is_nested(column.type):
-        cells = column.to_pylist()
+        cells = python_cells(column)
         column = pa.array([None if cell is None else json.dumps(cell, default=str) for cell in cells], pa.string())
     text = column.cast(pa.large_string())
     if pa.types.is_primitive(column.type) or not needs_quotes(text):
@@ -60,8 +61,28 @@ def needs_quotes(texts: pa.LargeStringArray) -> bool:
 
 def json_rows(table: pa.Table) -> bytes:
     """One JSON object a row."""
-    lines = (json.dumps(row, default=str, ensure_ascii=False) for row in without_nan(table).to_pylist())
-    return "".join(f"{line}\n" for line in lines).encode()
+    names = table.column_names
+    cells = [python_cells(flat(column)) for column in without_nan(table).columns]
+    rows = (dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True))
+    return "".join(f"{json.dumps(row, default=str, ensure_ascii=False)}\n" for row in rows).encode()
+
+
+def python_cells(column: pa.Array) -> list[Any]:
+    """A column's cells; where Python does not have one of its dates, all of them are text."""
+    try:
+        cells: list[Any] = column.to_pylist()
+    except (ValueError, OverflowError):
+        cells = column.cast(with_dates_as_text(column.type)).to_pylist()
+    return cells
+
+
+def with_dates_as_text(kind: pa.DataType) -> pa.DataType:
+    """The type with text for dates, moments and times, however deep they lie."""
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(with_dates_as_text(field.type)) for field in kind])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(with_dates_as_text(kind.value_type))
+    return pa.string() if pa.types.is_temporal(kind) else kind
 
 
 def without_nan(table: pa.Table) -> pa.Table:
