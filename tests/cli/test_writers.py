@@ -3,9 +3,10 @@ import json
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
-from gditd.cli.tasks.writers import CsvWriter, JsonLinesWriter, parquet
+from gditd.cli.tasks.writers import CsvWriter, JsonLinesWriter, arrow, parquet
 from gditd.tables import TableError
 
 
@@ -39,6 +40,36 @@ def test_json_lines_have_null_for_what_is_missing():
     table = pa.table({"x": [1.5, float("nan"), None], "n": pa.array([2**60, None, 1])})
     rows = [json.loads(line) for line in written(JsonLinesWriter, table).splitlines()]
     assert rows == [{"x": 1.5, "n": 2**60}, {"x": None, "n": None}, {"x": None, "n": 1}]
+
+
+def test_parquet_keeps_a_dictionary_only_of_what_repeats():
+    rows = range(1_000)
+    table = pa.table(
+        {
+            "measured": [row + 0.1 for row in rows],
+            "name.of": [f"kind {row % 3}" for row in rows],
+            "nothing": pa.nulls(1_000),
+            "coded": pa.array(["a", "b"] * 500).dictionary_encode(),
+            "list": [[row] for row in rows],
+        }
+    )
+    content = written(parquet, table.slice(0, 600), table.slice(600))
+    found = pq.read_table(io.BytesIO(content))
+    assert found.to_pydict() == table.to_pydict()
+    group = pq.ParquetFile(io.BytesIO(content)).metadata.row_group(0)
+    columns = [group.column(place) for place in range(group.num_columns)]
+    repeating = {column.path_in_schema for column in columns if "RLE_DICTIONARY" in column.encodings}
+    assert repeating >= {"name.of", "coded"}
+    assert not repeating & {"measured", "list.list.element"}
+
+
+@pytest.mark.parametrize("make", [parquet, arrow])
+def test_no_rows_are_a_file_too(make):
+    nothing = pa.table({"x": pa.array([], pa.float64()), "y": pa.array([], pa.string())})
+    content = io.BytesIO(written(make, nothing))
+    found = pq.read_table(content) if make is parquet else pa.ipc.open_file(content).read_all()
+    assert found.schema.equals(nothing.schema)
+    assert found.num_rows == 0
 
 
 @pytest.mark.parametrize("make", [CsvWriter, parquet])

@@ -20,7 +20,7 @@ from gditd.tables.errors import quoted
 
 def arrow_stream(file: BinaryIO) -> Writer:
     """A writer of Arrow streams."""
-    return ArrowWriter(file, pa.ipc.new_stream)
+    return ArrowWriter(file, lambda out, first: pa.ipc.new_stream(out, first.schema))
 
 
 _WRITERS: dict[Format, Callable[[BinaryIO], Writer]] = {

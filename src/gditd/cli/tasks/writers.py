@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gditd.cli.tasks.texts import csv_header, csv_rows, json_rows
@@ -18,6 +19,7 @@ from gditd.tables.pieces import from_bytes, to_bytes
 # A row group of a Parquet file, or a batch of an Arrow file, is written when it has so many rows or bytes.
 GROUP_ROWS = 65_536
 GROUP_BYTES = 32 << 20
+PROBED_ROWS = 10_000
 
 
 class Writer(Protocol):
@@ -86,7 +88,7 @@ class JsonLinesWriter:
 class ArrowWriter:
     """Parquet or Arrow, whose types the first table settles."""
 
-    def __init__(self, file: BinaryIO, opener: Callable[[BinaryIO, pa.Schema], Any]) -> None:
+    def __init__(self, file: BinaryIO, opener: Callable[[BinaryIO, pa.Table], Any]) -> None:
         self._file, self._opener = file, opener
         self._writer: Any = None
         self._schema: pa.Schema = None
@@ -94,14 +96,13 @@ class ArrowWriter:
 
     def write(self, table: pa.Table) -> None:
         """Write rows."""
-        if self._writer is None:
+        if self._schema is None:
             self.settle(table.schema)
         self._collect(conformed(table, self._schema))
 
     def settle(self, schema: pa.Schema) -> None:
-        """Begin the file."""
+        """Take the columns and types; the file begins with its first group."""
         self._schema = schema
-        self._writer = self._opener(self._file, schema)
 
     def put(self, ready: bytes) -> None:
         """Write the rows of a table that has the file's types."""
@@ -109,7 +110,7 @@ class ArrowWriter:
 
     def close(self) -> None:
         """Write the last group and the footer."""
-        if self._writer is not None:
+        if self._schema is not None:
             self._write_group()
             self._writer.close()
 
@@ -121,9 +122,12 @@ class ArrowWriter:
             self._write_group()
 
     def _write_group(self) -> None:
-        if self._waiting:
-            self._writer.write_table(pa.concat_tables(self._waiting).combine_chunks())
-            self._waiting = []
+        group = pa.concat_tables([self._schema.empty_table(), *self._waiting]).combine_chunks()
+        self._waiting = []
+        if self._writer is None:
+            self._writer = self._opener(self._file, group)
+        if group.num_rows:
+            self._writer.write_table(group)
 
 
 class GzipWriter:
@@ -154,12 +158,26 @@ class GzipWriter:
 
 def parquet(file: BinaryIO) -> Writer:
     """A Parquet writer."""
-    return ArrowWriter(file, pq.ParquetWriter)
+    return ArrowWriter(file, lambda out, first: pq.ParquetWriter(out, first.schema, use_dictionary=repetitive(first)))
 
 
 def arrow(file: BinaryIO) -> Writer:
     """A writer of Arrow files, which Feather readers take too."""
-    return ArrowWriter(file, pa.ipc.new_file)
+    return ArrowWriter(file, lambda out, first: pa.ipc.new_file(out, first.schema))
+
+
+def repetitive(table: pa.Table) -> list[str]:
+    """The columns whose values come again and again, by the first rows.
+
+    Parquet writes those as a dictionary and numbers into it. For others, measurements above all, it would give up the
+    dictionary halfway, after four times the work, and leave it in the file.
+    """
+    first = table.slice(0, PROBED_ROWS)
+    return [
+        name
+        for name, column in zip(first.column_names, first.columns, strict=True)
+        if not pa.types.is_nested(column.type) and len(pc.unique(column)) <= first.num_rows / 2
+    ]
 
 
 def gzipped_csv(file: BinaryIO) -> Writer:
