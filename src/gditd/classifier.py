@@ -200,7 +200,14 @@ class GDITDClassifier(Detector):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return a probability per known class (n, classes), calibrated on rows the members did not see."""
         encoded = self._encode(X)
-        return self.model_.scored(encoded.values).probabilities
+        probabilities: FloatArray = np.exp(self.model_.named(encoded.values).log_probabilities)
+        return probabilities
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most likely known class of each row."""
+        encoded = self._encode(X)
+        labels: NDArray[Any] = self.classes_[self.model_.named(encoded.values).log_probabilities.argmax(axis=1)]
+        return labels
 
     def ood_score(self, X: Any) -> FloatArray:
         """Minus the largest class score: higher = more likely of no known class."""
@@ -255,11 +262,13 @@ class GDITDClassifier(Detector):
         check_is_fitted(self)
         table = new_table(self, X)
         encoded = self._encode(table)
+        judged = self._judge(encoded)
         return self.model_.explainer.explain(
             table,
             encoded,
             classes=self.classes_,
-            class_scores=self.model_.scored(encoded.values).classes,
+            likeliest=judged.known_class,
+            ood_scores=judged.ood_score,
             zeta=lambda values: torch.from_numpy(self.model_.mean_zeta(values)),
             n_columns=int(n_columns),
         )
@@ -385,7 +394,7 @@ class GDITDClassifier(Detector):
 
     def _try_out(self) -> None:
         # Compiled trees do not check how many columns a row has.
-        for forest in () if self.model_.fusion is None else self.model_.fusion.views.forests.values():
+        for forest in [] if self.model_.fusion is None else self.model_.fusion.forests:
             if forest.trees.n_features != self.model_.encoder.width:
                 raise ModelFileError("a forest in it does not fit its columns")
         self.model_.try_out()

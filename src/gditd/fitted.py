@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import log_softmax
 from torch import Tensor
 
 from gditd.calibration import ClassCalibrator
@@ -22,17 +22,22 @@ from gditd.presets import Settings
 from gditd.tables import TableEncoder
 from gditd.training import Cohort
 from gditd.views import Forecast, Fusion
+from gditd.views.looks import Looks
 
 
 @dataclass(frozen=True)
 class Scored:
-    """Of n rows: scores for each class (n, classes), those that calibrating folds go by (n, folds, classes), and
-    probabilities (n, classes).
-    """
+    """Of n rows: scores for each class (n, classes), and those that calibrating folds go by (n, folds, classes)."""
 
     classes: FloatArray
     by_fold: FloatArray
-    probabilities: FloatArray
+
+
+@dataclass(frozen=True)
+class Named(Scored):
+    """Besides the scores, which class a row is of if it is of any: logarithms of probabilities (n, classes)."""
+
+    log_probabilities: FloatArray
 
 
 @dataclass(eq=False)
@@ -52,12 +57,27 @@ class FittedModel:
     def scored(self, values: Tensor) -> Scored:
         """Score encoded rows (n, width) for every class."""
         if self.fusion is None:
-            zeta = self.zeta(values)
-            mean = zeta.mean(axis=1)
-            return Scored(mean, self.by_fold(zeta), softmax(mean / self.temperature, axis=1))
-        fused = self.fusion.judge(self.cohort, values)
-        scores = (fused.scores - self._never_seen(values).numpy()).astype(np.float32)
-        return Scored(scores, scores[:, None], fused.probabilities)
+            return self._by_zeta(values)
+        return self._fused(self.fusion, self.fusion.look(self.cohort, values), values)
+
+    def named(self, values: Tensor) -> Named:
+        """Score encoded rows, and say how likely each class is, which costs more."""
+        if self.fusion is None:
+            scored = self._by_zeta(values)
+            log_p: FloatArray = log_softmax(scored.classes.astype(np.float64) / self.temperature, axis=1)
+        else:
+            looks = self.fusion.look(self.cohort, values)
+            scored = self._fused(self.fusion, looks, values)
+            log_p = self.fusion.log_probabilities(looks, values)
+        return Named(scored.classes, scored.by_fold, log_p)
+
+    def _by_zeta(self, values: Tensor) -> Scored:
+        zeta = self.zeta(values)
+        return Scored(zeta.mean(axis=1), self.by_fold(zeta))
+
+    def _fused(self, fusion: Fusion, looks: Looks, values: Tensor) -> Scored:
+        scores = (fusion.scores(looks) - self._never_seen(values).numpy()).astype(np.float32)
+        return Scored(scores, scores[:, None])
 
     def zeta(self, values: Tensor) -> FloatArray:
         """Zeta of encoded rows (n, width) by every member, (n, members, classes).
@@ -155,6 +175,6 @@ class FittedModel:
 
     def try_out(self) -> None:
         """Score two made-up rows, so that parts that do not fit together are found out."""
-        scored = self.scored(torch.zeros(2, self.encoder.width))
+        scored = self.named(torch.zeros(2, self.encoder.width))
         if self.calibrator is not None:
             self.p_values(scored.by_fold)

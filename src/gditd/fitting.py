@@ -17,7 +17,7 @@ from gditd.explain.surprise import ColumnMap
 from gditd.fitted import FittedModel
 from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.plan import Plan, make_plan
-from gditd.presets import TREES, VIEW_NAMES, Settings
+from gditd.presets import NAMING_TREES, TREES, VIEW_NAMES, Settings
 from gditd.tables import TableEncoder, TableError
 from gditd.temperature import fit_temperature
 from gditd.training import Cohort, DescentSettings
@@ -90,6 +90,7 @@ def fit_model(
             owners=ColumnMap.of(encoder).owners.numpy(),
             names=names,
             trees=TREES[settings.views],
+            naming_trees=NAMING_TREES[settings.views],
             seed=int(rng.randint(2**31 - 1)),
             ood=None if ood is None else encoder.transform(ood).values,
         )

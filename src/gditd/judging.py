@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gditd.calibration import OOD, Rule, decide, false_discovery, sign_rule
 from gditd.detectors.base import FloatArray
-from gditd.fitted import FittedModel
+from gditd.fitted import FittedModel, Named
 from gditd.tables import EncodedTable
 
 Control = Literal["row", "table"]
@@ -18,7 +18,7 @@ Control = Literal["row", "table"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """Of n rows: the winning class number or OOD (n,), scores and p-values (n, classes).
+    """Of n rows: the winning class number or OOD (n,), scores, p-values and log probabilities (n, classes).
 
     P-values are NaN where the model is not calibrated, and 0 for rows that could not be read, which are OOD.
     """
@@ -26,11 +26,12 @@ class Judgement:
     winners: NDArray[np.int64]
     scores: FloatArray
     p: NDArray[np.float64]
+    log_probabilities: FloatArray
 
     @property
     def known_class(self) -> NDArray[np.int64]:
         """The most likely class, (n,)."""
-        likeliest: NDArray[np.int64] = self.scores.argmax(axis=1)
+        likeliest: NDArray[np.int64] = self.log_probabilities.argmax(axis=1)
         return likeliest
 
     @property
@@ -52,21 +53,21 @@ def judge(
     """Give each row a verdict."""
     if control not in ("row", "table"):
         raise ValueError(f'control must be "row" or "table", got {control!r}')
-    scored = model.scored(encoded.values)
+    scored = model.named(encoded.values)
     unread = list(encoded.row_errors)
     p = np.full(scored.classes.shape, np.nan) if model.calibrator is None else model.p_values(scored.by_fold)
     p[unread] = 0.0
-    winners = winning_classes(scored.classes, p, rule=rule, alpha=alpha, control=control)
+    winners = winning_classes(scored, p, rule=rule, alpha=alpha, control=control)
     winners[unread] = OOD
-    return Judgement(winners, scored.classes, p)
+    return Judgement(winners, scored.classes, p, scored.log_probabilities)
 
 
 def winning_classes(
-    scores: FloatArray, p: NDArray[np.float64], *, rule: Rule, alpha: float, control: Control
+    scored: Named, p: NDArray[np.float64], *, rule: Rule, alpha: float, control: Control
 ) -> NDArray[np.int64]:
     """The class number of each row, or OOD."""
     if rule == "sign":
-        return sign_rule(scores)
+        return sign_rule(scored.classes)
     if control == "row":
-        return decide(p, scores, alpha)
-    return np.where(false_discovery(p, alpha)[1], OOD, scores.argmax(axis=1))
+        return decide(p, scored.log_probabilities, alpha)
+    return np.where(false_discovery(p, alpha)[1], OOD, scored.log_probabilities.argmax(axis=1))

@@ -59,6 +59,7 @@ VIEW_NAMES: Mapping[str, tuple[str, ...]] = {
     "few": ("zeta", "embedding-mahalanobis", "mixed-forest"),
 }
 TREES: Mapping[str, Mapping[str, int]] = {"all": {"mixed-forest": 60, "forest": 50}, "few": {"mixed-forest": 24}}
+NAMING_TREES: Mapping[str, int] = {"all": 100, "few": 0}  # of the forest that only names classes
 
 
 def chosen_settings(preset: str, **chosen: Any) -> Settings:

@@ -84,7 +84,7 @@ TENSORS: Final[tuple[tuple[str, Kind, str, str], ...]] = (
     ),
     (r"fusion\.view\..*\.whitening", "figures", "relations in the columns' and the networks' spaces", ""),
     (
-        r"fusion\.view\..*\.(threshold|shares|left|right|feature|node_counts|n_features)",
+        r"fusion\.(view|naming)\..*(threshold|shares|left|right|feature|node_counts|n_features)",
         "traces",
         "trees: cuts and the classes in their leaves",
         "cuts are drawn at random between values of rows, and a leaf may be of one row",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,7 +205,7 @@ def resolve_device(device: str) -> torch.device:
     return torch.device(device)
 
 
-def part_of(tensors: Tensors, prefix: str) -> dict[str, Tensor]:
+def part_of(tensors: Mapping[str, Tensor | NDArray[Any]], prefix: str) -> dict[str, Tensor]:
     """Take the tensors whose name starts with a prefix, without it."""
     return {
         name.removeprefix(prefix): torch.as_tensor(value) for name, value in tensors.items() if name.startswith(prefix)

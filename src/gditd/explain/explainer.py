@@ -120,18 +120,21 @@ class Explainer:
         encoded: EncodedTable,
         *,
         classes: npt.NDArray[Any],
-        class_scores: npt.NDArray[np.floating[Any]],
+        likeliest: npt.NDArray[np.int64],
+        ood_scores: npt.NDArray[np.floating[Any]],
         zeta: ZetaOf,
         n_columns: int,
     ) -> list[Explanation]:
-        """Explain the rows of a table, given with their encoding and scores; at most `n_columns` reasons each.
+        """Explain the rows of a table, given with their encoding, likeliest class and OOD score (n,) each.
+
+        At most `n_columns` reasons are named for a row.
 
         What single columns do is asked of the network alone: it is a hundred times as many rows to score.
         """
         labels = classes.tolist()
         found = [
-            Explanation(labels[own.argmax()], -float(own.max()), error=encoded.row_errors.get(row))
-            for row, own in enumerate(class_scores)
+            Explanation(labels[own], float(score), error=encoded.row_errors.get(row))
+            for row, (own, score) in enumerate(zip(likeliest, ood_scores, strict=True))
         ]
         readable = [row for row, explanation in enumerate(found) if explanation.error is None]
         if not readable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from gditd.calibration import OOD, ClassCalibrator, decide, merge_rare
 from gditd.training import Cohort
 from gditd.training.runtime import one_thread
 from gditd.views.forecast import Caught, Forecast
+from gditd.views.forest import Forest
 from gditd.views.fusion import Fusion, Scales
 from gditd.views.lesson import Lesson
 from gditd.views.looks import Looks, ViewSet
@@ -34,7 +35,8 @@ class Material:
     `taught` are the rows that the members learned from. The members that never saw a class learned from those of them
     in `learned`, and not from those in `compared`. `aside` are rows that nobody learned from, by which the views are
     brought to one scale; `calibrating` are others of that kind, which will calibrate the model. `trees` says how many
-    trees each forest has; `ood` are rows known to be of no class.
+    trees each forest has, and `naming_trees` how many the one that only names classes; `ood` are rows known to be of no
+    class.
     """
 
     values: Tensor
@@ -48,6 +50,7 @@ class Material:
     owners: Codes
     names: Sequence[str]
     trees: Mapping[str, int]
+    naming_trees: int
     seed: int
     ood: Tensor | None = None
 
@@ -58,6 +61,10 @@ class Material:
     def last_lesson(self, cohort: Cohort) -> Lesson:
         """The same with the rows set aside, once the views are on one scale."""
         return self._lesson(cohort, np.union1d(self.taught, self.aside), None)
+
+    def every_row(self, cohort: Cohort) -> Lesson:
+        """The same with the rows that calibrate, for what does not score."""
+        return self._lesson(cohort, np.concatenate([self.taught, self.aside, self.calibrating]), None)
 
     def _lesson(self, cohort: Cohort, rows: Codes, without: int | None) -> Lesson:
         classes = np.array([c for c in range(self.n_classes) if c != without])
@@ -116,11 +123,9 @@ class LeftOut:
         rare ones look, so the model's own calibrate here too.
         """
         fusion = fuse(self.views, self.known, self.codes, weights)
-        known, strange = fusion.of_looks(self.known).scores, fusion.of_looks(self.strange).scores
+        known, strange = fusion.scores(self.known), fusion.scores(self.strange)
         groups = merge_rare(np.bincount(self.calibrating_codes, minlength=known.shape[1]), alpha)
-        calibrator = ClassCalibrator.fit(
-            -fusion.of_looks(self.calibrating).scores, self.calibrating_codes, groups=groups
-        )
+        calibrator = ClassCalibrator.fit(-fusion.scores(self.calibrating), self.calibrating_codes, groups=groups)
         p = calibrator.p_values(-strange)
         found = auroc(-known.max(axis=1), -strange.max(axis=1))
         return Caught(self.class_number, found, float((decide(p, strange, alpha) == OOD).mean()))
@@ -156,6 +161,8 @@ def learn_fusion(
     ]
     with one_thread():
         final = fusion.lightened().regrown(material.last_lesson(cohort), material.trees, material.ood)
+        if material.naming_trees and material.n_classes > 1:
+            final = replace(final, naming=Forest.learn(material.every_row(cohort), material.naming_trees))
     return final, Forecast.of(caught, alpha)
 
 

@@ -14,7 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gditd.detectors.network import part_of
 from gditd.training import Cohort
+from gditd.views.forest import Forest
 from gditd.views.lesson import Lesson
 from gditd.views.looks import Looks, ViewSet
 from gditd.views.pooling import Pool
@@ -45,33 +47,43 @@ class Scales:
         return np.column_stack([scale(own) for scale, own in zip(self.of_view, strangeness.T, strict=True)])
 
 
-@dataclass(frozen=True)
-class Fused:
-    """Scores and probabilities of n rows for each class, (n, classes) each."""
-
-    scores: Floats
-    probabilities: Floats
-
-
 @dataclass(frozen=True, eq=False)
 class Fusion:
-    """Views with their scales and weights, and the pool that names the class."""
+    """Views with their scales and weights, and the pool that names the class.
+
+    What scores a row must not have learned from the rows that calibrate. What only names its class may: `naming` is a
+    forest that learned from every row there is, and of a rare class each one counts.
+    """
 
     views: ViewSet
     scales: Scales
     weights: Floats
     pool: Pool
+    naming: Forest | None = None
 
-    def judge(self, cohort: Cohort, values: Tensor) -> Fused:
-        """Score encoded rows (n, width)."""
-        return self.of_looks(self.views.look(cohort, values))
+    def look(self, cohort: Cohort, values: Tensor) -> Looks:
+        """Look at encoded rows (n, width)."""
+        return self.views.look(cohort, values)
 
-    def of_looks(self, looks: Looks) -> Fused:
+    def scores(self, looks: Looks) -> Floats:
         """Minus the strangeness for the most likely class, and less for others by how much less likely they are."""
         log_p = self.pool.log_probabilities(looks.zeta, looks.votes)
         strangeness = self.scales(looks.strangeness) @ self.weights
         behind = log_p.max(axis=1, keepdims=True) - log_p
-        return Fused(-strangeness[:, None] - MOST_BEHIND * -np.expm1(-behind / MOST_BEHIND), np.exp(log_p))
+        scores: Floats = -strangeness[:, None] - MOST_BEHIND * -np.expm1(-behind / MOST_BEHIND)
+        return scores
+
+    def log_probabilities(self, looks: Looks, values: Tensor) -> Floats:
+        """Of each class, (n, classes), for encoded rows and what the views saw of them."""
+        if self.naming is None:
+            return self.pool.log_probabilities(looks.zeta, looks.votes)
+        votes = self.naming.class_votes(self.naming.votes(values))
+        return self.pool.log_probabilities(looks.zeta, votes.astype(np.float64))
+
+    @property
+    def forests(self) -> list[Forest]:
+        """All of them."""
+        return [*self.views.forests.values(), *([] if self.naming is None else [self.naming])]
 
     def lightened(self) -> Fusion:
         """Return the same without views that hardly count."""
@@ -99,12 +111,15 @@ class Fusion:
             "pool": np.array([self.pool.of_zeta, self.pool.of_votes]),
         }
         views = {f"view.{name}": value for name, value in self.views.state().items()}
+        naming = {} if self.naming is None else self.naming.state()
+        views |= {f"naming.{name}": value for name, value in naming.items()}
         return views | {name: torch.from_numpy(value) for name, value in numbers.items()}
 
     @classmethod
     def from_state(cls, names: Sequence[str], tensors: dict[str, Tensor], n_classes: int) -> Fusion:
         """Undo `state`; ValueError where the numbers do not fit the views."""
-        own = {name.removeprefix("view."): value for name, value in tensors.items() if name.startswith("view.")}
+        own = part_of(tensors, "view.")
+        naming = part_of(tensors, "naming.")
         knots, steps, weights, pool = (tensors[name].numpy() for name in ("knots", "steps", "weights", "pool"))
         if knots.shape != (len(names), len(SHARES)) or steps.shape != weights.shape or len(weights) != len(names):
             raise ValueError("the scales and weights do not fit the views")
@@ -113,4 +128,5 @@ class Fusion:
             Scales([Scale(own_knots, float(step)) for own_knots, step in zip(knots, steps, strict=True)]),
             weights,
             Pool(float(pool[0]), float(pool[1])),
+            Forest.from_state(naming, n_classes) if naming else None,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,16 @@ from gditd.views.scale import LARGE, SHARES, Scale
 Floats = NDArray[np.float64]
 
 
-def fused_scores(graph: GraphBuilder, fusion: Fusion, sight: Sight) -> Value:
-    """A score for each class, (n, classes) float64: minus the strangeness, and less the less likely the class is."""
+@dataclass(frozen=True)
+class Fused:
+    """Scores, and what ranks the classes by likelihood, (n, classes) float64 each."""
+
+    scores: Value
+    ranking: Value
+
+
+def fused(graph: GraphBuilder, fusion: Fusion, sight: Sight) -> Fused:
+    """A score for each class, minus the strangeness and less the less likely the class is; and which is likeliest."""
     views = fusion.views
     votes = {name: forests.votes(graph, sight.features, forest) for name, forest in views.forests.items()}
     seen = [strangeness(graph, view, sight) for view in views.views.values()]
@@ -30,10 +39,17 @@ def fused_scores(graph: GraphBuilder, fusion: Fusion, sight: Sight) -> Value:
     shares = [forests.class_votes(graph, forest, votes[name]) for name, forest in views.forests.items()]
     scaled = scales(graph, side_by_side(graph, seen), fusion.scales.of_view)
     strange = product(graph, scaled, fusion.weights[:, None])
-    behind = behind_the_likeliest(graph, fusion.pool, finite(graph, sight.mean_zeta), mean_of(graph, shares))
+    zeta = finite(graph, sight.mean_zeta)
+    logits = pooled(graph, fusion.pool, zeta, mean_of(graph, shares))
+    # The sum over classes that makes probabilities of them is the same for all, and falls out.
+    behind = graph("Sub", reduced(graph, "Max", logits, 1), logits)
     shrunk = graph("Exp", graph("Div", behind, np.float64(-MOST_BEHIND)))
     against = graph("Mul", graph("Sub", np.float64(1), shrunk), np.float64(MOST_BEHIND))
-    return graph("Neg", graph("Add", strange, against))
+    scores = graph("Neg", graph("Add", strange, against))
+    if fusion.naming is None:
+        return Fused(scores, logits)
+    named = forests.class_votes(graph, fusion.naming, forests.votes(graph, sight.features, fusion.naming))
+    return Fused(scores, pooled(graph, fusion.pool, zeta, named))
 
 
 def scales(graph: GraphBuilder, scores: Value, of_view: Sequence[Scale]) -> Value:
@@ -88,14 +104,13 @@ class StraightPieces:
         return graph("Add", rise, found(self.levels))
 
 
-def behind_the_likeliest(graph: GraphBuilder, pool: Pool, zeta: Value, votes: Value | None) -> Value:
-    """By how much each class's log probability lies below the largest, (n, classes)."""
+def pooled(graph: GraphBuilder, pool: Pool, zeta: Value, votes: Value | None) -> Value:
+    """The classes' log probabilities but for a constant of each row, (n, classes)."""
     logits = graph("Mul", zeta, np.float64(pool.of_zeta))
     if votes is not None:
         logs = graph("Log", graph("Add", votes, np.float64(FEWEST_VOTES)))
         logits = graph("Add", logits, graph("Mul", logs, np.float64(pool.of_votes)))
-    # The sum over classes that makes probabilities of them is the same for all, and falls out.
-    return graph("Sub", reduced(graph, "Max", logits, 1), logits)
+    return logits
 
 
 def mean_of(graph: GraphBuilder, shares: list[Value]) -> Value | None:

@@ -89,14 +89,14 @@ def add_outputs(
     if rule == "sign" or p is None:
         winners = by_sign(graph, scores.classes, ood=k)
     else:
-        winners = by_p_value(graph, scores.classes, p, alpha, ood=k)
+        winners = by_p_value(graph, scores.ranking, p, alpha, ood=k)
     best = reduced(graph, "Max", scores.classes, 1, keep=False)
     p_value = not_calibrated(graph, best) if p is None else reduced(graph, "Max", p, 1, keep=False)
     if unreadable is not None:
         winners = graph("Where", unreadable, np.int64(k), winners)
         p_value = graph("Where", graph("Squeeze", unreadable, np.array([1])), np.float64(0), p_value)
     graph.output("verdict", names_of(graph, winners, names), TensorProto.STRING, [ROWS])
-    graph.output("known_class", names_of(graph, likeliest(graph, scores.classes), names), TensorProto.STRING, [ROWS])
+    graph.output("known_class", names_of(graph, likeliest(graph, scores.ranking), names), TensorProto.STRING, [ROWS])
     graph.output("p_value", p_value, TensorProto.DOUBLE, [ROWS])
     graph.output("ood_score", graph("Neg", best), TensorProto.FLOAT, [ROWS])
     graph.output("zeta", scores.zeta, TensorProto.FLOAT, [ROWS, k])

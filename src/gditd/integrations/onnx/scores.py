@@ -9,19 +9,23 @@ import numpy as np
 from gditd.fitted import FittedModel
 from gditd.integrations.onnx.builder import GraphBuilder, Value
 from gditd.integrations.onnx.encoding import never_seen
-from gditd.integrations.onnx.fusion import fused_scores
+from gditd.integrations.onnx.fusion import fused
 from gditd.integrations.onnx.looks import Sight
 from gditd.integrations.onnx.networks import layer_outputs, picked_member, zeta_of_members
-from gditd.integrations.onnx.operations import as_single, between, reduced, side_by_side
+from gditd.integrations.onnx.operations import as_double, as_single, between, reduced, side_by_side
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Of n rows, float32: scores and mean zeta (n, classes), and what calibrating folds go by (n, folds * classes)."""
+    """Of n rows: scores and mean zeta (n, classes), and what calibrating folds go by (n, folds * classes), float32.
+
+    `ranking` (n, classes), float64, ranks the classes by how likely they are.
+    """
 
     classes: Value
     zeta: Value
     by_fold: Value
+    ranking: Value
 
 
 def scores_of(graph: GraphBuilder, features: Value, model: FittedModel) -> Scores:
@@ -31,10 +35,10 @@ def scores_of(graph: GraphBuilder, features: Value, model: FittedModel) -> Score
     """
     company = np.zeros((1, model.encoder.width), dtype=np.float32)
     scores = scores_in_company(graph, graph("Concat", features, company, axis=0), model)
-    classes = without_last(graph, scores.classes)
+    classes, ranking = without_last(graph, scores.classes), without_last(graph, scores.ranking)
     if model.fusion is not None:
-        return Scores(classes, without_last(graph, scores.zeta), classes)
-    return Scores(classes, classes, without_last(graph, scores.by_fold))
+        return Scores(classes, without_last(graph, scores.zeta), classes, ranking)
+    return Scores(classes, classes, without_last(graph, scores.by_fold), ranking)
 
 
 def without_last(graph: GraphBuilder, values: Value) -> Value:
@@ -54,10 +58,11 @@ def scores_in_company(graph: GraphBuilder, features: Value, model: FittedModel) 
     mean = mean_of_members(graph, members)
     if model.fusion is None:
         by_fold = side_by_side(graph, [[*members, mean][fold] for fold in model.folds.tolist()] or [mean])
-        return Scores(mean, mean, by_fold)
+        return Scores(mean, mean, by_fold, as_double(graph, mean))
     sight = Sight(graph, features, layers, reduced(graph, "Mean", zeta, 0, keep=False), n_members)
-    fused = as_single(graph, lessened(graph, fused_scores(graph, model.fusion, sight), evidence))
-    return Scores(fused, mean, fused)
+    both = fused(graph, model.fusion, sight)
+    scores = as_single(graph, lessened(graph, both.scores, evidence))
+    return Scores(scores, mean, scores, both.ranking)
 
 
 def lessened(graph: GraphBuilder, scores: Value, evidence: Value | None) -> Value:

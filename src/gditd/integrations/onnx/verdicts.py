@@ -9,9 +9,9 @@ from gditd.integrations.onnx.builder import GraphBuilder, Value
 from gditd.integrations.onnx.operations import any_of_row, reduced
 
 
-def likeliest(graph: GraphBuilder, scores: Value) -> Value:
-    """The number of the class with the largest score, (n, 1); the first of several."""
-    return graph("ArgMax", scores, axis=1, keepdims=1, select_last_index=0)
+def likeliest(graph: GraphBuilder, ranking: Value) -> Value:
+    """The number of the class that is largest, (n, 1); the first of several."""
+    return graph("ArgMax", ranking, axis=1, keepdims=1, select_last_index=0)
 
 
 def names_of(graph: GraphBuilder, numbers: Value, names: NDArray[np.str_]) -> Value:
@@ -19,10 +19,10 @@ def names_of(graph: GraphBuilder, numbers: Value, names: NDArray[np.str_]) -> Va
     return graph("Gather", names, graph("Squeeze", numbers, np.array([1])))
 
 
-def by_p_value(graph: GraphBuilder, scores: Value, p: Value, alpha: Value, ood: int) -> Value:
-    """The best class that does not reject the row, or `ood` where all do, (n, 1)."""
+def by_p_value(graph: GraphBuilder, ranking: Value, p: Value, alpha: Value, ood: int) -> Value:
+    """The likeliest class that does not reject the row, or `ood` where all do, (n, 1)."""
     possible = graph("GreaterOrEqual", p, alpha)
-    best = likeliest(graph, graph("Where", possible, scores, np.float32(-np.inf)))
+    best = likeliest(graph, graph("Where", possible, ranking, np.float64(-np.inf)))
     return graph("Where", any_of_row(graph, possible), best, np.int64(ood))
 
 
