@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import gditd
 from gditd import GDITDClassifier, metrics
 from gditd.model_file import ModelFileError
+from gditd.views.forest import Forest
 from tests.raw_tables import small_backbone
 
 pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
@@ -64,6 +68,43 @@ def test_probabilities_agree_with_the_prediction(case):
     assert -np.log(probabilities[np.arange(len(y)), y]).mean() < 0.2
 
 
+def test_what_names_the_class_decides_nothing_else(case):
+    """It learned from the rows that calibrate, so no score and no alarm may depend on it."""
+    model, known, (new, _), unseen = case
+    unnamed = copy.copy(model)
+    unnamed.model_ = replace(model.model_, fusion=replace(model.model_.fusion, naming=None))
+    for rows in (known[0], new, unseen):
+        np.testing.assert_array_equal(unnamed.ood_score(rows), model.ood_score(rows))
+        np.testing.assert_array_equal(unnamed.p_values(rows), model.p_values(rows))
+        np.testing.assert_array_equal(
+            unnamed.verdict(rows)["verdict"] == "OOD", model.verdict(rows)["verdict"] == "OOD"
+        )
+    assert np.abs(unnamed.predict_proba(new) - model.predict_proba(new)).max() > 0.01
+
+
+def test_what_names_the_class_learned_from_every_row(case, monkeypatch):
+    _, (rows, y), _, _ = case
+    learned = []
+    grow = Forest.learn.__func__
+
+    def noted(cls, lesson, *settings):
+        learned.append((cls, len(lesson.rows)))
+        return grow(cls, lesson, *settings)
+
+    monkeypatch.setattr(Forest, "learn", classmethod(noted))
+    model = GDITDClassifier(backbone=small_backbone, max_epochs=1, random_state=0).fit(rows, y)
+    assert learned[-1] == (Forest, len(rows))
+    assert max(count for _, count in learned[:-1]) <= len(rows) - len(model.model_.calibrator.state()[1]["scores"])
+
+
+def test_the_fast_preset_names_by_what_scores():
+    rng = np.random.default_rng(0)
+    model = GDITDClassifier(preset="fast", backbone=small_backbone, max_epochs=1).fit(*blobs(rng, np.arange(3), 60))
+    assert model.model_.fusion.naming is None
+    rows = blobs(rng, np.arange(3), 20)[0]
+    np.testing.assert_array_equal(model.predict(rows), model.classes_[model.class_scores(rows).argmax(axis=1)])
+
+
 def test_it_comes_back_from_its_file(case, tmp_path):
     model, _, (new, _), unseen = case
     model.save(tmp_path / "model.gditd")
@@ -71,6 +112,7 @@ def test_it_comes_back_from_its_file(case, tmp_path):
     for rows in (new, unseen):
         np.testing.assert_array_equal(again.ood_score(rows), model.ood_score(rows))
         np.testing.assert_array_equal(again.p_values(rows), model.p_values(rows))
+        np.testing.assert_array_equal(again.predict_proba(rows), model.predict_proba(rows))
     assert again.summary() == model.summary()
 
 

@@ -25,6 +25,7 @@ Codes = NDArray[np.int64]
 
 MOST_STRANGE = 800  # rows of a class left out that are looked at
 MOST_KNOWN = 1_200  # known rows that they are compared with
+MOST_NAMED = 100  # classes that a forest of its own names: every leaf has a share for each, and they fill the memory
 MOST_CALIBRATING = 400  # rows of each known class that the forecast calibrates with
 
 
@@ -161,7 +162,7 @@ def learn_fusion(
     ]
     with one_thread():
         final = fusion.lightened().regrown(material.last_lesson(cohort), material.trees, material.ood)
-        if material.naming_trees and material.n_classes > 1:
+        if material.naming_trees and 1 < material.n_classes <= MOST_NAMED:
             final = replace(final, naming=Forest.learn(material.every_row(cohort), material.naming_trees))
     return final, Forecast.of(caught, alpha)
 
