@@ -195,7 +195,7 @@ class GDITDClassifier(Detector):
         averaged over members; positive means inside that class's sphere.
         """
         encoded = self._encode(X)
-        return self.model_.scored(encoded.values).classes
+        return self.model_.named(encoded.values).named
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return a probability per known class (n, classes), calibrated on rows the members did not see."""
@@ -211,7 +211,8 @@ class GDITDClassifier(Detector):
 
     def ood_score(self, X: Any) -> FloatArray:
         """Minus the largest class score: higher = more likely of no known class."""
-        largest: FloatArray = self.class_scores(X).max(axis=1)
+        encoded = self._encode(X)
+        largest: FloatArray = self.model_.scored(encoded.values).classes.max(axis=1)
         return -largest
 
     def p_values(self, X: Any) -> FloatArray:

@@ -35,9 +35,13 @@ class Scored:
 
 @dataclass(frozen=True)
 class Named(Scored):
-    """Besides the scores, which class a row is of if it is of any: logarithms of probabilities (n, classes)."""
+    """Besides those scores, which class a row is of if it is of any: logarithms of probabilities (n, classes).
+
+    `named` are the scores (n, classes) that go by these probabilities; a row's largest is the same as in `classes`.
+    """
 
     log_probabilities: FloatArray
+    named: FloatArray
 
 
 @dataclass(eq=False)
@@ -64,20 +68,25 @@ class FittedModel:
         """Score encoded rows, and say how likely each class is, which costs more."""
         if self.fusion is None:
             scored = self._by_zeta(values)
-            log_p: FloatArray = log_softmax(scored.classes.astype(np.float64) / self.temperature, axis=1)
-        else:
-            looks = self.fusion.look(self.cohort, values)
-            scored = self._fused(self.fusion, looks, values)
-            log_p = self.fusion.log_probabilities(looks, values)
-        return Named(scored.classes, scored.by_fold, log_p)
+            log_p = log_softmax(scored.classes.astype(np.float64) / self.temperature, axis=1)
+            return Named(scored.classes, scored.by_fold, log_p, scored.classes)
+        looks = self.fusion.look(self.cohort, values)
+        scored = self._fused(self.fusion, looks, values)
+        log_p = self.fusion.log_probabilities(looks, values)
+        return Named(scored.classes, scored.by_fold, log_p, self._lessened(self.fusion.scores_by(log_p, looks), values))
 
     def _by_zeta(self, values: Tensor) -> Scored:
         zeta = self.zeta(values)
         return Scored(zeta.mean(axis=1), self.by_fold(zeta))
 
     def _fused(self, fusion: Fusion, looks: Looks, values: Tensor) -> Scored:
-        scores = (fusion.scores(looks) - self._never_seen(values).numpy()).astype(np.float32)
+        scores = self._lessened(fusion.scores(looks), values)
         return Scored(scores, scores[:, None])
+
+    def _lessened(self, scores: NDArray[np.float64], values: Tensor) -> FloatArray:
+        """What no training row had counts against every class alike."""
+        lessened: FloatArray = (scores - self._never_seen(values).numpy()).astype(np.float32)
+        return lessened
 
     def zeta(self, values: Tensor) -> FloatArray:
         """Zeta of encoded rows (n, width) by every member, (n, members, classes).

@@ -69,7 +69,7 @@ def test_probabilities_agree_with_the_prediction(case):
 
 
 def test_what_names_the_class_decides_nothing_else(case):
-    """It learned from the rows that calibrate, so no score and no alarm may depend on it."""
+    """It learned from the rows that calibrate, so no OOD score and no alarm may depend on it."""
     model, known, (new, _), unseen = case
     unnamed = copy.copy(model)
     unnamed.model_ = replace(model.model_, fusion=replace(model.model_.fusion, naming=None))
@@ -80,6 +80,14 @@ def test_what_names_the_class_decides_nothing_else(case):
             unnamed.verdict(rows)["verdict"] == "OOD", model.verdict(rows)["verdict"] == "OOD"
         )
     assert np.abs(unnamed.predict_proba(new) - model.predict_proba(new)).max() > 0.01
+
+
+def test_class_scores_go_by_what_names_the_class(case):
+    model, _, (new, _), unseen = case
+    for rows in (new, unseen):
+        scores = model.class_scores(rows)
+        np.testing.assert_array_equal(model.classes_[scores.argmax(axis=1)], model.predict(rows))
+        np.testing.assert_array_equal(-scores.max(axis=1), model.ood_score(rows))
 
 
 def test_what_names_the_class_learned_from_every_row(case, monkeypatch):

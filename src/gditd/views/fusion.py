@@ -66,8 +66,11 @@ class Fusion:
         return self.views.look(cohort, values)
 
     def scores(self, looks: Looks) -> Floats:
+        """Scores (n, classes) that calibrating rows had no part in."""
+        return self.scores_by(self.pool.log_probabilities(looks.zeta, looks.votes), looks)
+
+    def scores_by(self, log_p: Floats, looks: Looks) -> Floats:
         """Minus the strangeness for the most likely class, and less for others by how much less likely they are."""
-        log_p = self.pool.log_probabilities(looks.zeta, looks.votes)
         strangeness = self.scales(looks.strangeness) @ self.weights
         behind = log_p.max(axis=1, keepdims=True) - log_p
         scores: Floats = -strangeness[:, None] - MOST_BEHIND * -np.expm1(-behind / MOST_BEHIND)

@@ -24,9 +24,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Fused:
-    """Scores, and what ranks the classes by likelihood, (n, classes) float64 each."""
+    """Scores, those that go by the likelihood of the class, and what ranks it, (n, classes) float64 each."""
 
     scores: Value
+    named: Value
     ranking: Value
 
 
@@ -41,15 +42,21 @@ def fused(graph: GraphBuilder, fusion: Fusion, sight: Sight) -> Fused:
     strange = product(graph, scaled, fusion.weights[:, None])
     zeta = finite(graph, sight.mean_zeta)
     logits = pooled(graph, fusion.pool, zeta, mean_of(graph, shares))
+    scores = class_scores(graph, strange, logits)
+    if fusion.naming is None:
+        return Fused(scores, scores, logits)
+    named = forests.class_votes(graph, fusion.naming, forests.votes(graph, sight.features, fusion.naming))
+    ranking = pooled(graph, fusion.pool, zeta, named)
+    return Fused(scores, class_scores(graph, strange, ranking), ranking)
+
+
+def class_scores(graph: GraphBuilder, strange: Value, logits: Value) -> Value:
+    """Minus the strangeness (n, 1), and less the less likely the class is by its logits (n, classes)."""
     # The sum over classes that makes probabilities of them is the same for all, and falls out.
     behind = graph("Sub", reduced(graph, "Max", logits, 1), logits)
     shrunk = graph("Exp", graph("Div", behind, np.float64(-MOST_BEHIND)))
     against = graph("Mul", graph("Sub", np.float64(1), shrunk), np.float64(MOST_BEHIND))
-    scores = graph("Neg", graph("Add", strange, against))
-    if fusion.naming is None:
-        return Fused(scores, logits)
-    named = forests.class_votes(graph, fusion.naming, forests.votes(graph, sight.features, fusion.naming))
-    return Fused(scores, pooled(graph, fusion.pool, zeta, named))
+    return graph("Neg", graph("Add", strange, against))
 
 
 def scales(graph: GraphBuilder, scores: Value, of_view: Sequence[Scale]) -> Value:

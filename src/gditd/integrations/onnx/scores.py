@@ -35,10 +35,12 @@ def scores_of(graph: GraphBuilder, features: Value, model: FittedModel) -> Score
     """
     company = np.zeros((1, model.encoder.width), dtype=np.float32)
     scores = scores_in_company(graph, graph("Concat", features, company, axis=0), model)
-    classes, ranking = without_last(graph, scores.classes), without_last(graph, scores.ranking)
-    if model.fusion is not None:
-        return Scores(classes, without_last(graph, scores.zeta), classes, ranking)
-    return Scores(classes, classes, without_last(graph, scores.by_fold), ranking)
+    return Scores(
+        classes=without_last(graph, scores.classes),
+        zeta=without_last(graph, scores.zeta),
+        by_fold=without_last(graph, scores.by_fold),
+        ranking=without_last(graph, scores.ranking),
+    )
 
 
 def without_last(graph: GraphBuilder, values: Value) -> Value:
@@ -61,8 +63,8 @@ def scores_in_company(graph: GraphBuilder, features: Value, model: FittedModel) 
         return Scores(mean, mean, by_fold, as_double(graph, mean))
     sight = Sight(graph, features, layers, reduced(graph, "Mean", zeta, 0, keep=False), n_members)
     both = fused(graph, model.fusion, sight)
-    scores = as_single(graph, lessened(graph, both.scores, evidence))
-    return Scores(scores, mean, scores, both.ranking)
+    named, calibrated = (as_single(graph, lessened(graph, own, evidence)) for own in (both.named, both.scores))
+    return Scores(named, mean, calibrated, both.ranking)
 
 
 def lessened(graph: GraphBuilder, scores: Value, evidence: Value | None) -> Value:
