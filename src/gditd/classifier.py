@@ -195,7 +195,7 @@ class GDITDClassifier(Detector):
         averaged over members; positive means inside that class's sphere.
         """
         encoded = self._encode(X)
-        return self.model_.named(encoded.values).named
+        return self.model_.class_scores(encoded.values)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return a probability per known class (n, classes), calibrated on rows the members did not see."""

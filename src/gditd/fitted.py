@@ -35,13 +35,9 @@ class Scored:
 
 @dataclass(frozen=True)
 class Named(Scored):
-    """Besides those scores, which class a row is of if it is of any: logarithms of probabilities (n, classes).
-
-    `named` are the scores (n, classes) that go by these probabilities; a row's largest is the same as in `classes`.
-    """
+    """Besides those scores, which class a row is of if it is of any: logarithms of probabilities (n, classes)."""
 
     log_probabilities: FloatArray
-    named: FloatArray
 
 
 @dataclass(eq=False)
@@ -69,11 +65,18 @@ class FittedModel:
         if self.fusion is None:
             scored = self._by_zeta(values)
             log_p = log_softmax(scored.classes.astype(np.float64) / self.temperature, axis=1)
-            return Named(scored.classes, scored.by_fold, log_p, scored.classes)
+            return Named(scored.classes, scored.by_fold, log_p)
         looks = self.fusion.look(self.cohort, values)
         scored = self._fused(self.fusion, looks, values)
         log_p = self.fusion.log_probabilities(looks, values)
-        return Named(scored.classes, scored.by_fold, log_p, self._lessened(self.fusion.scores_by(log_p, looks), values))
+        return Named(scored.classes, scored.by_fold, log_p)
+
+    def class_scores(self, values: Tensor) -> FloatArray:
+        """Scores (n, classes) that go by what names the class; a row's largest is the same as that of `scored`."""
+        if self.fusion is None:
+            return self._by_zeta(values).classes
+        looks = self.fusion.look(self.cohort, values)
+        return self._lessened(self.fusion.scores_by(self.fusion.log_probabilities(looks, values), looks), values)
 
     def _by_zeta(self, values: Tensor) -> Scored:
         zeta = self.zeta(values)
