@@ -22,7 +22,6 @@ from gditd.presets import Settings
 from gditd.tables import TableEncoder
 from gditd.training import Cohort
 from gditd.views import Forecast, Fusion
-from gditd.views.looks import Looks
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,8 @@ class FittedModel:
         """Score encoded rows (n, width) for every class."""
         if self.fusion is None:
             return self._by_zeta(values)
-        return self._fused(self.fusion, self.fusion.look(self.cohort, values), values)
+        scores = self._lessened(self.fusion.scores(self.fusion.look(self.cohort, values)), values)
+        return Scored(scores, scores[:, None])
 
     def named(self, values: Tensor) -> Named:
         """Score encoded rows, and say how likely each class is, which costs more."""
@@ -66,10 +66,9 @@ class FittedModel:
             scored = self._by_zeta(values)
             log_p = log_softmax(scored.classes.astype(np.float64) / self.temperature, axis=1)
             return Named(scored.classes, scored.by_fold, log_p)
-        looks = self.fusion.look(self.cohort, values)
-        scored = self._fused(self.fusion, looks, values)
-        log_p = self.fusion.log_probabilities(looks, values)
-        return Named(scored.classes, scored.by_fold, log_p)
+        scores, log_p = self.fusion.named(self.fusion.look(self.cohort, values), values)
+        lessened = self._lessened(scores, values)
+        return Named(lessened, lessened[:, None], log_p)
 
     def class_scores(self, values: Tensor) -> FloatArray:
         """Scores (n, classes) that go by what names the class; a row's largest is the same as that of `scored`."""
@@ -81,10 +80,6 @@ class FittedModel:
     def _by_zeta(self, values: Tensor) -> Scored:
         zeta = self.zeta(values)
         return Scored(zeta.mean(axis=1), self.by_fold(zeta))
-
-    def _fused(self, fusion: Fusion, looks: Looks, values: Tensor) -> Scored:
-        scores = self._lessened(fusion.scores(looks), values)
-        return Scored(scores, scores[:, None])
 
     def _lessened(self, scores: NDArray[np.float64], values: Tensor) -> FloatArray:
         """What no training row had counts against every class alike."""

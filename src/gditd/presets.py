@@ -56,9 +56,9 @@ PRESETS = {
 # The views of each setting, and how many trees its forests have.
 VIEW_NAMES: Mapping[str, tuple[str, ...]] = {
     "all": tuple(PRIOR),
-    "few": ("zeta", "embedding-mahalanobis", "mixed-forest"),
+    "few": ("zeta", "embedding-mahalanobis", "mixed-forest", "mixed-ranges"),
 }
-TREES: Mapping[str, Mapping[str, int]] = {"all": {"mixed-forest": 60, "forest": 50}, "few": {"mixed-forest": 24}}
+TREES: Mapping[str, Mapping[str, int]] = {"all": {"mixed-forest": 120, "forest": 100}, "few": {"mixed-forest": 24}}
 NAMING_TREES: Mapping[str, int] = {"all": 100, "few": 0}  # of the forest that only names classes
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gditd.views.scale import LARGE, Scale
-from gditd.views.weights import Trial, auroc, learn_weights, prior_weights, without_negligible
+from gditd.views.weights import Trial, auroc, learn_weights, prior_weights
 
 
 def test_the_scale_is_minus_log_p_of_known_rows():
@@ -66,7 +66,3 @@ def test_in_small_tables_the_mixed_forest_counts_less_and_the_columns_more():
     assert small[2] < large[2]
     assert small[1] > large[1]
     assert small.sum() == pytest.approx(large.sum())
-
-
-def test_negligible_views_are_dropped():
-    np.testing.assert_allclose(without_negligible(np.array([0.01, 0.495, 0.495])), [0, 0.5, 0.5])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,8 +13,10 @@ from scipy.special import xlogy
 from sklearn.ensemble import ExtraTreesClassifier
 from torch import Tensor
 
+from gditd.detectors.network import part_of
 from gditd.views.lesson import Lesson, proportional_sample
 from gditd.views.mixing import mixed_rows
+from gditd.views.ranges import Ranges
 from gditd.views.trees import PackedForest
 
 MOST_ROWS = 40_000  # known rows that a forest learns from: more make it larger and slower, and hardly better
@@ -26,8 +29,8 @@ Floats = NDArray[np.floating[Any]]
 class Forest:
     """Entropy of the votes: a row that the trees do not agree about is strange."""
 
-    unit: ClassVar[float] = 0.1
-    with_mixed: ClassVar[bool] = False
+    units: ClassVar[Mapping[str, float]] = {"forest": 0.1}
+    """The views that a forest gives, each with a small difference between two scores."""
 
     trees: PackedForest
     n_classes: int
@@ -36,27 +39,16 @@ class Forest:
     def learn(cls, lesson: Lesson, n_trees: int, ood: Tensor | None = None) -> Self:
         """Grow the trees; `ood` are rows known to be of no class, for a forest that takes them."""
         rng = np.random.default_rng(lesson.seed)
-        some = proportional_sample(lesson.codes, lesson.n_classes, MOST_ROWS, rng)
-        rows, codes = lesson.rows[torch.from_numpy(some)].numpy(), lesson.codes[some]
-        weights = np.ones(len(rows))
-        if cls.with_mixed:
-            strange, strange_weights = strange_rows(rows, codes, lesson.owners, ood, rng)
-            rows = np.concatenate([rows, strange])
-            codes = np.concatenate([codes, np.full(len(strange), lesson.n_classes)])
-            weights = np.concatenate([weights, strange_weights])
-        grown = ExtraTreesClassifier(
-            n_trees, max_leaf_nodes=MOST_LEAVES, n_jobs=1, random_state=int(rng.integers(2**31 - 1))
-        ).fit(rows, codes, sample_weight=weights)
-        trees = [estimator.tree_ for estimator in grown.estimators_]
-        return cls(PackedForest.of(trees, rows.shape[1]), lesson.n_classes)
+        rows, codes = some_rows(lesson, rng)
+        return cls(grown(rows, codes, np.ones(len(rows)), n_trees, rng), lesson.n_classes)
 
     def votes(self, rows: Tensor) -> Floats:
         """The share of votes for each class, (n, classes), and with made-up rows one more."""
         return self.trees.class_shares(rows.cpu().numpy())
 
-    def strangeness(self, votes: Floats) -> Floats:
-        """How strange rows are (n,), from their votes."""
-        entropies: Floats = -xlogy(votes, votes).sum(axis=1)
+    def strangeness(self, rows: Tensor, votes: Floats) -> Floats:
+        """How strange rows and their votes are for each of the forest's views, (n, views)."""
+        entropies: Floats = -xlogy(votes, votes).sum(axis=1, keepdims=True)
         return entropies
 
     def class_votes(self, votes: Floats) -> Floats:
@@ -73,21 +65,75 @@ class Forest:
     def from_state(cls, tensors: dict[str, Tensor], n_classes: int) -> Self:
         """Undo `state`."""
         forest = cls(PackedForest.from_state(tensors), n_classes)
-        if forest.trees.shares.shape[1] != n_classes + cls.with_mixed:
-            raise ValueError("a forest's leaves do not fit the classes")
+        refuse_misfit(forest.trees, n_classes)
         return forest
 
 
+@dataclass(frozen=True, eq=False)
 class MixedForest(Forest):
-    """A vote for "made up" counts like one that is spread evenly over all classes."""
+    """A forest that knows made-up rows as one more class, and where in its trees the known rows lie.
 
-    with_mixed: ClassVar[bool] = True
+    A vote for "made up" counts like one that is spread evenly over all classes.
+    """
 
-    def strangeness(self, votes: Floats) -> Floats:
-        """Entropy of the votes for known classes, and the votes for none of them."""
+    units: ClassVar[Mapping[str, float]] = {"mixed-forest": 0.1, "mixed-ranges": 0.05}
+
+    ranges: Ranges
+
+    @classmethod
+    def learn(cls, lesson: Lesson, n_trees: int, ood: Tensor | None = None) -> Self:
+        """Make up rows, and grow the trees."""
+        rng = np.random.default_rng(lesson.seed)
+        known, codes = some_rows(lesson, rng)
+        strange, weights = strange_rows(known, codes, lesson.owners, ood, rng)
+        trees = grown(
+            np.concatenate([known, strange]),
+            np.concatenate([codes, np.full(len(strange), lesson.n_classes)]),
+            np.concatenate([np.ones(len(known)), weights]),
+            n_trees,
+            rng,
+        )
+        return cls(trees, lesson.n_classes, Ranges.of(trees, known))
+
+    def strangeness(self, rows: Tensor, votes: Floats) -> Floats:
+        """Entropy of the votes for known classes with the votes for none of them, and how far outside rows lie."""
         known = votes[:, : self.n_classes]
-        strange: Floats = votes[:, self.n_classes] * np.log(self.n_classes + 1) - xlogy(known, known).sum(axis=1)
-        return strange
+        undecided = votes[:, self.n_classes] * np.log(self.n_classes + 1) - xlogy(known, known).sum(axis=1)
+        return np.column_stack([undecided, self.ranges.surprise(rows.cpu().numpy())])
+
+    def state(self) -> dict[str, Tensor]:
+        """The trees and the ranges in them."""
+        return super().state() | {f"ranges.{name}": value for name, value in self.ranges.state().items()}
+
+    @classmethod
+    def from_state(cls, tensors: dict[str, Tensor], n_classes: int) -> Self:
+        """Undo `state`."""
+        ranges = Ranges.from_state(part_of(tensors, "ranges."))
+        trees = PackedForest.from_state({name: tensors[name] for name in tensors if not name.startswith("ranges.")})
+        refuse_misfit(trees, n_classes + 1)
+        return cls(trees, n_classes, ranges)
+
+
+def some_rows(lesson: Lesson, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
+    """As many of the lesson's rows as a forest learns from, and their classes."""
+    some = proportional_sample(lesson.codes, lesson.n_classes, MOST_ROWS, rng)
+    return lesson.rows[torch.from_numpy(some)].numpy(), lesson.codes[some]
+
+
+def grown(
+    rows: Floats, codes: NDArray[np.int64], weights: Floats, n_trees: int, rng: np.random.Generator
+) -> PackedForest:
+    """Extremely randomised trees."""
+    seed = int(rng.integers(2**31 - 1))
+    forest = ExtraTreesClassifier(n_trees, max_leaf_nodes=MOST_LEAVES, n_jobs=1, random_state=seed)
+    forest.fit(rows, codes, sample_weight=weights)
+    return PackedForest.of([estimator.tree_ for estimator in forest.estimators_], rows.shape[1])
+
+
+def refuse_misfit(trees: PackedForest, n_classes: int) -> None:
+    """Refuse trees that vote for more or fewer classes."""
+    if trees.shares.shape[1] != n_classes:
+        raise ValueError("a forest's leaves do not fit the classes")
 
 
 def strange_rows(

@@ -23,6 +23,7 @@ from gditd.views.weights import Trial, auroc, learn_weights, prior_weights
 
 Codes = NDArray[np.int64]
 
+MOST_TREES_OF_A_TRIAL = 30  # of a forest that is learned only to see whether it catches a class
 MOST_STRANGE = 800  # rows of a class left out that are looked at
 MOST_KNOWN = 1_200  # known rows that they are compared with
 MOST_NAMED = 100  # classes that a forest of its own names: every leaf has a share for each, and they fill the memory
@@ -102,7 +103,7 @@ class LeftOut:
     def look(cls, material: Material, cohort: Cohort, class_number: int) -> LeftOut:
         """Learn the views of a member that never saw the class."""
         lesson = material.lesson(cohort, without=class_number)
-        trees = {name: max(1, count // 2) for name, count in material.trees.items()}
+        trees = {name: min(count, MOST_TREES_OF_A_TRIAL) for name, count in material.trees.items()}
         views = ViewSet.learn(lesson, material.names, trees)
         known = material.some(material.compared[material.codes[material.compared] != class_number], MOST_KNOWN)
         strange = material.some(material.taught[material.codes[material.taught] == class_number], MOST_STRANGE)

@@ -21,7 +21,7 @@ from gditd.views.lesson import Lesson
 from gditd.views.looks import Looks, ViewSet
 from gditd.views.pooling import Pool
 from gditd.views.scale import SHARES, Scale
-from gditd.views.weights import without_negligible
+from gditd.views.weights import SMALLEST_SHARE, normalised
 
 Floats = NDArray[np.float64]
 
@@ -69,6 +69,12 @@ class Fusion:
         """Scores (n, classes) that calibrating rows had no part in."""
         return self.scores_by(self.pool.log_probabilities(looks.zeta, looks.votes), looks)
 
+    def named(self, looks: Looks, values: Tensor) -> tuple[Floats, Floats]:
+        """Those scores, and the logarithm of each class's probability, (n, classes) both, for encoded rows."""
+        pooled = self.pool.log_probabilities(looks.zeta, looks.votes)
+        log_p = pooled if self.naming is None else self.log_probabilities(looks, values)
+        return self.scores_by(pooled, looks), log_p
+
     def scores_by(self, log_p: Floats, looks: Looks) -> Floats:
         """Minus the strangeness for the most likely class, and less for others by how much less likely they are."""
         strangeness = self.scales(looks.strangeness) @ self.weights
@@ -90,10 +96,11 @@ class Fusion:
 
     def lightened(self) -> Fusion:
         """Return the same without views that hardly count."""
-        weights = without_negligible(self.weights)
-        kept = [name for name, weight in zip(self.views.names, weights, strict=True) if weight > 0]
-        scales = [scale for scale, weight in zip(self.scales.of_view, weights, strict=True) if weight > 0]
-        return replace(self, views=self.views.only(kept), scales=Scales(scales), weights=weights[weights > 0])
+        names = self.views.names
+        kept = self.views.only([name for name, weight in self.shares().items() if weight >= SMALLEST_SHARE])
+        places = [names.index(name) for name in kept.names]
+        scales = Scales([self.scales.of_view[place] for place in places])
+        return replace(self, views=kept, scales=scales, weights=normalised(self.weights[places]))
 
     def regrown(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> Fusion:
         """Return the same with forests grown from more rows."""

@@ -31,7 +31,7 @@ VIEWS: Mapping[str, type[View]] = {
     "embedding-mahalanobis": EmbeddingMahalanobis,
     "column-mahalanobis": ColumnMahalanobis,
 }
-FORESTS: Mapping[str, type[Forest]] = {"mixed-forest": MixedForest, "forest": Forest}
+FORESTS: Mapping[str, type[Forest]] = {"mixed-forest": MixedForest, "forest": Forest}  # some give several views
 
 ABSURD = 1e30
 WIDEST = 256  # encoded columns; beyond, the distance among them costs more than all networks
@@ -71,19 +71,20 @@ class ViewSet:
     @property
     def names(self) -> list[str]:
         """The names of all views, in the order of their scores."""
-        return [*self.views, *self.forests]
+        return [*self.views, *(name for forest in self.forests.values() for name in forest.units)]
 
     @property
     def units(self) -> list[float]:
         """The unit of every view."""
-        return [view.unit for view in self.views.values()] + [forest.unit for forest in self.forests.values()]
+        own = [view.unit for view in self.views.values()]
+        return [*own, *(unit for forest in self.forests.values() for unit in forest.units.values())]
 
     def only(self, names: Sequence[str]) -> ViewSet:
-        """Return some of the views."""
+        """Return some of the views, and what else their forests give, which costs nothing more."""
         return ViewSet(
             self.classes,
             {name: view for name, view in self.views.items() if name in names},
-            {name: forest for name, forest in self.forests.items() if name in names},
+            {name: forest for name, forest in self.forests.items() if not forest.units.keys().isdisjoint(names)},
         )
 
     def look(self, cohort: Cohort, values: Tensor) -> Looks:
@@ -91,7 +92,7 @@ class ViewSet:
         n_views, k = len(self.views), len(self.classes)
         seen = cohort.look(values, self._summary).numpy()
         votes = {name: forest.votes(values) for name, forest in self.forests.items()}
-        strangeness = [forest.strangeness(votes[name]) for name, forest in self.forests.items()]
+        strangeness = [forest.strangeness(values, votes[name]) for name, forest in self.forests.items()]
         shares = [forest.class_votes(votes[name]) for name, forest in self.forests.items()]
         return Looks(
             np.column_stack([seen[:, :n_views], *strangeness]),

@@ -8,6 +8,7 @@ all others, yet what is absurd must stand out from what is merely rare.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 SHARES = np.linspace(0.0, 0.9, 19)  # of known rows that lie below a knot
+LEVELS = -np.log1p(-SHARES)  # minus log p at a knot
 LARGE = 12.0  # a chance of six in a million
 
 
@@ -39,13 +41,16 @@ class Scale:
 
     def __call__(self, scores: Floats) -> Floats:
         """Minus log p, and more than that for nothing seen before; never below 0."""
-        levels = -np.log1p(-SHARES)
-        # Of equal knots the first counts: a score that many known rows share is not strange.
-        knots, first = np.unique(self.knots, return_index=True)
-        within = np.interp(scores, knots, levels[first])
-        beyond = levels[-1] + (scores - self.knots[-1]) / self.step
+        within = np.interp(scores, *self._curve)
+        beyond = LEVELS[-1] + (scores - self.knots[-1]) / self.step
         scaled = np.where(scores > self.knots[-1], beyond, within)
         return np.where(scaled > LARGE, LARGE - 1 + np.sqrt(1 + np.maximum(scaled - LARGE, 0.0)), scaled)
+
+    @cached_property
+    def _curve(self) -> tuple[Floats, Floats]:
+        """Knots and the level of each. Of equal ones the first counts: a score that many rows share is not strange."""
+        knots, first = np.unique(self.knots, return_index=True)
+        return knots, LEVELS[first]
 
 
 def excess(scores: Floats, limit: float) -> float:

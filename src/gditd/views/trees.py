@@ -1,4 +1,4 @@
-"""A forest as plain arrays: compact to keep, and walked by scikit-learn's compiled trees."""
+"""A forest as plain arrays: compact to keep, and quick to walk."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 from sklearn.tree._tree import Tree
 from torch import Tensor
 
-from gditd.detectors.extra_trees import NODE_FIELDS, restored_tree
-
-CHUNK = 8_192  # rows that go through all trees together: enough to outweigh the calls, and still in the cache
+KINDS: dict[str, type[np.generic]] = {
+    "n_features": np.int64,
+    "node_counts": np.int64,
+    "left": np.int32,
+    "right": np.int32,
+    "feature": np.int32,
+    "threshold": np.float32,
+    "shares": np.float32,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,31 +58,46 @@ class PackedForest:
 
     def class_shares(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """Class shares (n, classes) of rows (n, features), averaged over trees."""
-        found = np.zeros((len(rows), self.shares.shape[1]))
-        for start in range(0, len(rows), CHUNK):
-            chunk = np.ascontiguousarray(rows[start : start + CHUNK], dtype=np.float32)
-            for tree, leaf_of_node in self._trees:
-                found[start : start + CHUNK] += self.shares[leaf_of_node[tree.apply(chunk)]]
-        return found / len(self._trees)
+        from gditd.views.walk import summed_shares  # noqa: PLC0415 - takes a moment, and not every command needs it
+
+        leaves = self.right.view(np.uint32)
+        sums = summed_shares(self._nodes, leaves, self.node_counts, self.shares, self.fitting(rows))
+        sums /= len(self.node_counts)
+        return sums
+
+    def fitting(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return rows as the compiled walk takes them; ValueError where they do not have the forest's width."""
+        if rows.shape[1:] != (self.n_features,):
+            raise ValueError(f"the forest takes rows of {self.n_features} features, got shape {rows.shape}")
+        return np.require(rows, np.float32, ["C", "A"])
+
+    def walkable(self, most: int | None = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Nodes and node counts of all trees or the first ones, as the compiled walk takes them."""
+        counts = self.node_counts[:most]
+        return self._nodes[: counts.sum()], counts
 
     @cached_property
-    def _trees(self) -> list[tuple[Tree, NDArray[np.int32]]]:
-        ends = np.cumsum(self.node_counts)
-        return [self._tree(slice(end - count, end)) for count, end in zip(self.node_counts, ends, strict=True)]
+    def _nodes(self) -> NDArray[Any]:
+        """What the compiled walk goes by."""
+        from gditd.views.walk import NODE  # noqa: PLC0415 - as above
 
-    def _tree(self, own: slice) -> tuple[Tree, NDArray[np.int32]]:
-        n_nodes = own.stop - own.start
-        leaf = self.left[own] == -1
-        nodes = {name: np.zeros(n_nodes, dtype=kind) for name, kind in NODE_FIELDS.items()}
-        nodes |= {
-            "left_child": self.left[own],
-            "right_child": np.where(leaf, -1, self.right[own]),
-            "feature": np.where(leaf, -2, self.feature[own]),
-            "threshold": self.threshold[own].astype(np.float64),
-        }
-        # The shares are kept once for all trees: what scikit-learn would hold of them is a single zero a node.
-        tree = restored_tree(nodes, np.zeros((n_nodes, 1, 1)), 0, self.n_features, 1)
-        return tree, np.where(leaf, self.right[own], 0).astype(np.int32)
+        nodes = np.empty(len(self.left), dtype=NODE)
+        nodes["threshold"] = self.threshold
+        nodes["feature"] = np.where(self.left == -1, 0, self.feature)
+        nodes["left"], nodes["right"] = self.children
+        return nodes
+
+    @property
+    def children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Each node's two, by their numbers in the tree; a leaf is its own child, so that a row stays there."""
+        leaf, number = self.left == -1, self._number_in_tree
+        return np.where(leaf, number, self.left), np.where(leaf, number, self.right)
+
+    @property
+    def _number_in_tree(self) -> NDArray[np.int64]:
+        """Of every node: children are given by it."""
+        first = np.cumsum(self.node_counts) - self.node_counts
+        return np.arange(len(self.left)) - np.repeat(first, self.node_counts)
 
     def state(self) -> dict[str, Tensor]:
         """All arrays, by name."""
@@ -94,15 +115,36 @@ class PackedForest:
     @classmethod
     def from_state(cls, tensors: dict[str, Tensor]) -> PackedForest:
         """Undo `state`; ValueError where the arrays do not fit together."""
-        arrays: dict[str, Any] = {name: tensor.numpy() for name, tensor in tensors.items()}
+        arrays: dict[str, Any] = {
+            name: np.require(tensor.numpy(), requirements=["C", "A"]) for name, tensor in tensors.items()
+        }
+        if {name: array.dtype for name, array in arrays.items()} != KINDS:
+            raise ValueError("the trees of a forest are not of the right types")
         forest = cls(**{**arrays, "n_features": int(arrays["n_features"][0])})
-        counts, leaf = forest.node_counts, forest.left == -1
-        if counts.ndim != 1 or (counts < 1).any() or counts.sum() != len(leaf) or forest.shares.ndim != 2:
-            raise ValueError("the trees of a forest do not fit its nodes")
-        leaves = forest.right[leaf]
-        if len(leaves) and (leaves.min() < 0 or leaves.max() >= len(forest.shares)):
-            raise ValueError("a tree's leaf lies outside its forest")
+        forest._refuse_unsafe()
         return forest
+
+    def _refuse_unsafe(self) -> None:
+        """Refuse nodes that point outside their tree or upwards, where a row would go in circles: no walk checks."""
+        counts, columns = self.node_counts, (self.left, self.right, self.feature, self.threshold)
+        if any(array.ndim != 1 for array in (counts, *columns)) or self.shares.ndim != 2 or self.n_features < 1:
+            raise ValueError("the arrays of a forest have the wrong dimensions")
+        n_nodes = len(self.left)
+        # Each count is looked at before they are added up: huge ones could overflow to the right sum.
+        if not len(counts) or counts.min() < 1 or counts.max() > n_nodes or counts.sum() != n_nodes:
+            raise ValueError("the trees of a forest do not fit its nodes")
+        if any(len(column) != n_nodes for column in columns):
+            raise ValueError("the nodes of a forest are not all there")
+        leaf = self.left == -1
+        inner = ~leaf
+        number, n_own = self._number_in_tree[inner], np.repeat(counts, counts)[inner]
+        for child in (self.left[inner], self.right[inner]):
+            if not ((number < child) & (child < n_own)).all():
+                raise ValueError("a tree's node has a child outside the nodes below it")
+        if not ((self.feature[inner] >= 0) & (self.feature[inner] < self.n_features)).all():
+            raise ValueError("a tree asks for a feature that its forest does not have")
+        if not ((self.right[leaf] >= 0) & (self.right[leaf] < len(self.shares))).all():
+            raise ValueError("a tree's leaf lies outside its forest")
 
 
 def rounded_down(thresholds: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -22,6 +22,7 @@ PRIOR = {
     "embedding-mahalanobis": 0.8,
     "column-mahalanobis": 0.7,
     "mixed-forest": 2.5,
+    "mixed-ranges": 1.5,
     "forest": 1.0,
 }
 MIXED_FOREST_NEEDS = 100  # rows: from so many it counts half as much as from very many
@@ -93,11 +94,6 @@ def worth(start: Floats, moves: Floats, trials: Sequence[Trial]) -> float:
     weights = start * np.exp(moves)
     found = np.array([trial.auroc(weights) for trial in trials])
     return float(logit(found.clip(0.002, 0.998)).mean() - PULL * np.square(moves).sum())
-
-
-def without_negligible(weights: Floats) -> Floats:
-    """Weights below a small share become 0; the rest sums to 1."""
-    return normalised(np.where(weights < SMALLEST_SHARE, 0.0, weights))
 
 
 def normalised(weights: Floats) -> Floats:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gditd.integrations.onnx.builder import GraphBuilder, Value
-from gditd.integrations.onnx.operations import as_double, between, reduced
+from gditd.integrations.onnx.builder import GraphBuilder, Operand, Value
+from gditd.integrations.onnx.operations import as_double, between, bounded, reduced, side_by_side
 from gditd.integrations.onnx.trees import Trees, sums_over_trees
 from gditd.views.forest import Forest, MixedForest
+from gditd.views.ranges import DEEPEST, Ranges
 from gditd.views.trees import PackedForest
 
 PARTS = 3
@@ -65,13 +66,45 @@ def exact_parts(shares: NDArray[np.float32], n_trees: int) -> list[NDArray[np.fl
     return parts
 
 
-def strangeness(graph: GraphBuilder, forest: Forest, shares: Value) -> Value:
-    """Entropy of the votes, (n, 1); a vote for "made up" counts like one that is spread evenly over all classes."""
+def strangeness(graph: GraphBuilder, forest: Forest, features: Value, shares: Value) -> Value:
+    """Entropy of the votes, (n, 1); a vote for "made up" counts like one that is spread evenly over all classes.
+
+    Of a forest that knows made-up rows also how far outside the known ones' ranges a row lies, (n, 2).
+    """
     if not isinstance(forest, MixedForest):
         return graph("Neg", reduced(graph, "Sum", times_own_log(graph, shares), 1))
     known = between(graph, shares, 0, forest.n_classes)
     made_up = graph("Mul", between(graph, shares, forest.n_classes, forest.n_classes + 1), np.log(forest.n_classes + 1))
-    return graph("Sub", made_up, reduced(graph, "Sum", times_own_log(graph, known), 1))
+    undecided = graph("Sub", made_up, reduced(graph, "Sum", times_own_log(graph, known), 1))
+    return side_by_side(graph, [undecided, surprise(graph, features, forest.ranges)])
+
+
+def surprise(graph: GraphBuilder, features: Value, ranges: Ranges) -> Value:
+    """How far outside the known rows' ranges rows lie on their way through trees, (n, 1): all trees, step by step.
+
+    Each step goes one node deeper; a row that has come to its end stays there, where nothing is outside.
+    """
+    trees = ranges.trees
+    first = np.cumsum(trees.node_counts) - trees.node_counts
+    children = [side + np.repeat(first, trees.node_counts) for side in trees.children]
+    numbers = np.stack([trees.threshold, ranges.low, ranges.high, ranges.steepness, ranges.worth], axis=1)
+    n_rows = graph("Shape", features, start=0, end=1)
+    place = graph("Expand", first[None], graph("Concat", n_rows, np.array([1]), axis=0))
+    total: Operand = np.zeros((1, 1))
+    for _ in range(DEEPEST):
+        value = graph("GatherElements", features, graph("Gather", trees.feature.astype(np.int64), place), axis=1)
+        threshold, low, high, steepness, worth = columns_of(graph, graph("Gather", numbers, place), numbers.shape[1])
+        outside = graph("Max", graph("Sub", low, value), graph("Sub", value, high))
+        share = bounded(graph, graph("Mul", outside, steepness), np.float32(0), np.float32(1))
+        total = graph("Add", total, reduced(graph, "Sum", as_double(graph, graph("Mul", worth, share)), 1))
+        below = [graph("Gather", side, place) for side in children]
+        place = graph("Where", graph("LessOrEqual", value, threshold), *below)
+    return graph("Div", total, np.float64(len(first)))
+
+
+def columns_of(graph: GraphBuilder, numbers: Value, n: int) -> list[Value]:
+    """(n, trees, columns) -> each column, (n, trees)."""
+    return [graph("Gather", numbers, np.int64(column), axis=2) for column in range(n)]
 
 
 def times_own_log(graph: GraphBuilder, shares: Value) -> Value:

@@ -36,7 +36,7 @@ def fused(graph: GraphBuilder, fusion: Fusion, sight: Sight) -> Fused:
     views = fusion.views
     votes = {name: forests.votes(graph, sight.features, forest) for name, forest in views.forests.items()}
     seen = [strangeness(graph, view, sight) for view in views.views.values()]
-    seen += [forests.strangeness(graph, forest, votes[name]) for name, forest in views.forests.items()]
+    seen += [forests.strangeness(graph, forest, sight.features, votes[name]) for name, forest in views.forests.items()]
     shares = [forests.class_votes(graph, forest, votes[name]) for name, forest in views.forests.items()]
     scaled = scales(graph, side_by_side(graph, seen), fusion.scales.of_view)
     strange = product(graph, scaled, fusion.weights[:, None])

@@ -1,0 +1,137 @@
+"""Where in a forest's trees the known rows lie, and what it is worth to lie outside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import ExtraTreesClassifier
+
+from gditd.views.ranges import DEEPEST, FEWEST_KNOWN, FULL_WORTH, MOST_TREES, NARROWEST, Ranges
+from gditd.views.trees import PackedForest
+
+
+def packed(forest: ExtraTreesClassifier) -> PackedForest:
+    return PackedForest.of([estimator.tree_ for estimator in forest.estimators_], forest.n_features_in_)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(0).normal(size=(600, 5)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def forest(rows):
+    codes = (rows[:, 0] > 0).astype(int) + (rows[:, 1] * rows[:, 2] > 0.5)
+    return ExtraTreesClassifier(10, random_state=0).fit(rows, codes)
+
+
+@pytest.fixture(scope="module")
+def ranges(forest, rows):
+    return Ranges.of(packed(forest), rows)
+
+
+def by_hand(forest, rows, new):
+    """The same from scikit-learn's own trees, a row and a node at a time."""
+    total = 0.0
+    for tree in (estimator.tree_ for estimator in forest.estimators_[:MOST_TREES]):
+        came = tree.decision_path(rows).toarray().astype(bool)
+        node, depth = 0, 0
+        while tree.children_left[node] != -1 and came[:, node].sum() >= FEWEST_KNOWN and depth < DEEPEST:
+            column = tree.feature[node]
+            own = rows[came[:, node], column]
+            outside = max(own.min() - new[column], new[column] - own.max(), 0.0)
+            share = min(outside / max(FULL_WORTH * (own.max() - own.min()), NARROWEST), 1.0)
+            total += np.log((len(own) + 1) / 2) * share
+            node = (tree.children_left if new[column] <= tree.threshold[node] else tree.children_right)[node]
+            depth += 1
+    return total / min(len(forest.estimators_), MOST_TREES)
+
+
+def test_a_row_gathers_what_the_nodes_on_its_way_say(forest, rows, ranges):
+    new = 2.0 * np.random.default_rng(1).normal(size=(40, 5)).astype(np.float32)
+    expected = [by_hand(forest, rows, one) for one in new]
+    assert np.ptp(expected) > 1
+    np.testing.assert_allclose(ranges.surprise(new), expected, rtol=1e-4)
+
+
+def test_rows_that_the_ranges_come_from_lie_inside(rows, ranges):
+    assert (ranges.surprise(rows) == 0).all()
+
+
+def test_further_outside_is_stranger_up_to_a_limit(ranges):
+    along = np.outer([1.0, 3.0, 4.0, 40.0, 4000.0], np.ones(5)).astype(np.float32)
+    found = ranges.surprise(along)
+    assert found[0] < found[1] < found[2] <= found[3] == found[4]
+
+
+def test_votes_may_be_certain_where_no_known_row_ever_was(forest, ranges):
+    far = np.array([[30.0, -30.0, 30.0, 0.0, 0.0]], dtype=np.float32)
+    near = np.array([[1.0, -1.0, 1.0, 0.0, 0.0]], dtype=np.float32)
+    assert forest.predict_proba(far).max() >= forest.predict_proba(near).max() >= 0.9
+    assert ranges.surprise(far)[0] > ranges.surprise(near)[0] + 3
+
+
+def test_only_the_upper_parts_of_the_first_trees_are_kept(rows):
+    codes = np.random.default_rng(0).integers(2, size=len(rows))
+    forest = packed(ExtraTreesClassifier(MOST_TREES + 5, random_state=0).fit(rows, codes))
+    ranges = Ranges.of(forest, rows)
+    assert len(ranges.trees.node_counts) == MOST_TREES
+    assert len(ranges.known) == ranges.trees.node_counts.sum() < forest.node_counts[:MOST_TREES].sum() / 2
+    leaves = ranges.trees.left == -1
+    assert leaves.sum() == MOST_TREES
+    assert (ranges.known[leaves] == 0).all()
+    assert (ranges.known[~leaves] >= FEWEST_KNOWN).all()
+
+
+def test_a_way_ends_where_it_gets_too_deep():
+    """Equal steps up a staircase: each tree peels off one row after another."""
+    rows = np.arange(4_000, dtype=np.float32)[:, None]
+    forest = packed(ExtraTreesClassifier(3, random_state=0).fit(rows, np.arange(4_000) % 2))
+    ranges = Ranges.of(forest, rows)
+    trees = ranges.trees
+    depth = np.zeros(len(trees.left), dtype=int)
+    first = np.repeat(np.cumsum(trees.node_counts) - trees.node_counts, trees.node_counts)
+    for node in np.flatnonzero(trees.left != -1):
+        for child in (trees.left, trees.right):
+            depth[first[node] + child[node]] = max(depth[first[node] + child[node]], depth[node] + 1)
+    assert depth.max() <= DEEPEST
+
+
+def test_of_very_few_rows_nothing_is_said():
+    rows = np.random.default_rng(0).normal(size=(FEWEST_KNOWN - 1, 3)).astype(np.float32)
+    forest = packed(ExtraTreesClassifier(4, random_state=0).fit(rows, np.arange(len(rows)) % 2))
+    assert (Ranges.of(forest, rows).surprise(100 * rows) == 0).all()
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 15, 16, 17, 1_023, 1_040])
+def test_what_is_said_of_a_row_does_not_depend_on_its_company(ranges, n_rows):
+    new = 3.0 * np.random.default_rng(2).normal(size=(1_040, 5)).astype(np.float32)
+    np.testing.assert_array_equal(ranges.surprise(new[:n_rows]), ranges.surprise(new)[:n_rows])
+
+
+def test_rows_of_another_width_are_refused(ranges):
+    with pytest.raises(ValueError, match="5 features"):
+        ranges.surprise(np.zeros((2, 4), dtype=np.float32))
+
+
+def test_ranges_come_back_from_their_state(ranges):
+    new = 3.0 * np.random.default_rng(2).normal(size=(50, 5)).astype(np.float32)
+    np.testing.assert_array_equal(Ranges.from_state(ranges.state()).surprise(new), ranges.surprise(new))
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        pytest.param("low", lambda low: low[:-1], id="a node's range is missing"),
+        pytest.param("high", lambda high: high.double(), id="another type"),
+        pytest.param("known", lambda known: known[:, None], id="two dimensions"),
+        pytest.param("low", lambda low: low + torch.inf, id="no number"),
+        pytest.param("high", lambda high: high * torch.nan, id="not a number"),
+        pytest.param("left", lambda left: left + 10**6, id="children outside"),
+    ],
+)
+def test_damaged_ranges_are_refused(ranges, name, damage):
+    state = ranges.state()
+    with pytest.raises(ValueError, match=r"ranges?|tree|forest"):
+        Ranges.from_state(state | {name: damage(state[name])})
