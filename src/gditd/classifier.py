@@ -54,7 +54,8 @@ class GDITDClassifier(Detector):
         2 alpha, and fewer OOD rows are caught. "none": no p-values.
     views : what a row is judged by. "all": networks, distances and forests, with weights learned from classes left out;
         "few": the cheapest of them; "zeta": the paper's score alone. Without split calibration it is always zeta.
-    numbers : how number columns are encoded: "zscore", "quantile" or "piecewise".
+    numbers : how number columns are encoded: "zscore", "quantile" or "piecewise". Unless it is chosen, the networks of
+        preset "default" see normal scores and everything else z-scores.
     ignore : names of columns to leave out.
     on_error : "raise", or "ood" to call a row that cannot be read OOD and say why.
     keep_examples : let :meth:`save` write some training rows too, for a loaded model to show the most similar one.

@@ -16,6 +16,7 @@ from gditd.calibration import ClassCalibrator
 from gditd.detectors.base import FloatArray
 from gditd.detectors.network import part_of, resolve_backbone
 from gditd.explain import Explainer
+from gditd.lens import Lens
 from gditd.model_file import ModelFileError, Tensors
 from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.presets import Settings
@@ -144,6 +145,7 @@ class FittedModel:
         parts: dict[str, Any] = {
             "encoder": self.encoder.state()[1],
             "network": self.cohort.network,
+            "lens": self.cohort.lens.state() if isinstance(self.cohort.lens, Lens) else {},
             "head": self.cohort.head,
             "explainer": self.explainer.state(keep_examples=keep_examples)[1],
             "calibrator": {} if self.calibrator is None else self.calibrator.state()[1],
@@ -156,6 +158,7 @@ class FittedModel:
     def restore(cls, tensors: Tensors, document: dict[str, Any], *, n_classes: int, settings: Settings) -> FittedModel:
         """Take back what `tensors` and `document` gave."""
         encoder = TableEncoder.from_state(document["encoder"], part_of(tensors, "encoder."))
+        lens = part_of(tensors, "lens.")
         cohort = Cohort.restore(
             part_of(tensors, "network."),
             part_of(tensors, "head."),
@@ -163,6 +166,7 @@ class FittedModel:
             backbone=resolve_backbone(settings.backbone),
             head_factory=lambda dim: GaussianDescriptor(n_classes, dim),
             loss=GDITDLoss(beta=settings.beta),
+            lens=Lens.from_state(lens, encoder) if lens else None,
         )
         folds = np.asarray(tensors["folds"], dtype=np.int64)
         if folds.ndim != 1 or (len(folds) and (folds.min() < 0 or folds.max() > cohort.n_members)):

@@ -15,6 +15,7 @@ from gditd.detectors.network import resolve_backbone
 from gditd.explain import Explainer
 from gditd.explain.surprise import ColumnMap
 from gditd.fitted import FittedModel
+from gditd.lens import Lens
 from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.plan import Plan, make_plan
 from gditd.presets import NAMING_TREES, TREES, VIEW_NAMES, Settings
@@ -65,6 +66,7 @@ def fit_model(
         callback=progress,
         device=device,
         checkpoint=checkpoint,
+        lens=Lens.fit(values[torch.from_numpy(~plan.held_out)], encoder) if settings.normal_scores else None,
     )
     cohort = everyone.part(0, len(plan.members))
     explainer = Explainer.learn(table, values, codes, n_classes=n_classes, encoder=encoder)

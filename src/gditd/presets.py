@@ -22,6 +22,8 @@ class Settings:
     """Everything a preset decides; the defaults are the paper's."""
 
     numbers: Numbers = "zscore"
+    normal_scores: bool = False
+    """Whether networks see number columns as normal scores, while all else sees them as they are encoded."""
     backbone: str | Backbone = "mlp"
     n_members: int = 1
     beta: Beta = "paper"
@@ -46,7 +48,13 @@ class Settings:
 PRESETS = {
     "paper": Settings(),
     "default": Settings(
-        n_members=3, max_steps=3_000, rare_per_batch=8, calibration="split", rule="conformal", views="all"
+        normal_scores=True,
+        n_members=3,
+        max_steps=3_000,
+        rare_per_batch=8,
+        calibration="split",
+        rule="conformal",
+        views="all",
     ),
     "fast": Settings(
         max_epochs=40, max_steps=1_500, rare_per_batch=8, calibration="split", rule="conformal", views="few"
@@ -70,6 +78,8 @@ def chosen_settings(preset: str, **chosen: Any) -> Settings:
     settings = replace(PRESETS[preset], **{name: value for name, value in chosen.items() if value is not None})
     if chosen.get("max_epochs") is not None:
         settings = replace(settings, max_steps=None)
+    if chosen.get("numbers") is not None:  # for everybody
+        settings = replace(settings, normal_scores=False)
     if settings.calibration not in ("split", "cross", "none"):
         raise ValueError(f'calibration must be "split", "cross" or "none", got {settings.calibration!r}')
     if settings.rule not in ("conformal", "sign"):

@@ -174,6 +174,11 @@ class TableEncoder:
         return dict(self._layout.slices)
 
     @property
+    def number_features(self) -> list[int]:
+        """Of every column that is not of categories, where its value is; with several ramps, the first."""
+        return [self.column_slices[column.name].start for column in self._number_columns()]
+
+    @property
     def evidence_features(self) -> list[int]:
         """The features that are zero in every training row: unseen categories and gaps where there were none."""
         owned = {place for own in self.column_slices.values() for place in range(own.start, own.stop)}

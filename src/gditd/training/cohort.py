@@ -38,6 +38,8 @@ from gditd.training.team import current_team, own_device
 # not depend on the company it comes in.
 SMALLEST_CHUNK = 16
 
+LENS_ROWS = 65_536
+
 Backbone = Callable[[int], nn.Module]
 Head = Callable[[int], nn.Module]
 
@@ -65,6 +67,8 @@ class Cohort:
     head: dict[str, Tensor]
     columns: Tensor | None = None
     history: list[EpochRecord] = field(default_factory=list)
+    lens: nn.Module | None = None
+    """What rows go through before they come to the members, the same for all."""
 
     @property
     def n_members(self) -> int:
@@ -111,6 +115,7 @@ class Cohort:
             {name: value[first:end].clone() for name, value in self.head.items()},
             None if self.columns is None else self.columns[first:end],
             history,
+            self.lens,
         )
 
     def embed(self, x: Tensor) -> Tensor:
@@ -119,7 +124,7 @@ class Cohort:
 
     def layers(self, x: Tensor) -> list[Tensor]:
         """Run a batch of rows (n, features) through every member: the output (members, n, d) of each layer."""
-        inputs = x.to(self.device).unsqueeze(0).expand(self.n_members, -1, -1)
+        inputs = self._through_lens(x).to(self.device).unsqueeze(0).expand(self.n_members, -1, -1)
         if self.columns is not None:
             inputs = select_columns(inputs, self.columns)
         program = self.architecture.program
@@ -130,6 +135,9 @@ class Cohort:
             for m in range(self.n_members)
         ]
         return [torch.cat(outputs) for outputs in zip(*members, strict=True)]
+
+    def _through_lens(self, x: Tensor) -> Tensor:
+        return x if self.lens is None else self.lens(x)
 
     def describe(self, embedding: Tensor) -> object:
         """Return the head's output for embeddings (members, n, d), computed in float64.
@@ -156,6 +164,7 @@ class Cohort:
         callback: ProgressCallback | None = None,
         device: torch.device | str = "cpu",
         checkpoint: Checkpoint | None = None,
+        lens: nn.Module | None = None,
     ) -> Cohort:
         """Train members on rows x (n, features) with labels y (n,) in 0 .. n_classes - 1.
 
@@ -170,7 +179,9 @@ class Cohort:
         device = own_device(torch.device(device))
         team = current_team()
         team.refuse_differences(fingerprint(x, y, members) if team.size > 1 else [])
-        table = TrainingTable(x.to(device), y.to(device), n_classes, stacked_columns(members, x.shape[1], device))
+        # Some rows at a time: a lens needs memory of its own.
+        seen = x if lens is None else torch.cat([lens(part) for part in torch.split(x, LENS_ROWS)])
+        table = TrainingTable(seen.to(device), y.to(device), n_classes, stacked_columns(members, x.shape[1], device))
         with one_thread(), own_randomness():
             n_inputs = x.shape[1] if table.columns is None else table.columns.shape[1]
             architecture, network, head_tensors = build(
@@ -182,7 +193,7 @@ class Cohort:
                 keeper = Keeper(checkpoint, descent, identity_of_fit(descent, members, network, head_tensors))
             network, head_tensors = train(descent, members, network, head_tensors, keeper)
         architecture.train(False)
-        return cls(architecture, network, head_tensors, table.columns, descent.history)
+        return cls(architecture, network, head_tensors, table.columns, descent.history, lens)
 
     @classmethod
     def restore(
@@ -194,6 +205,7 @@ class Cohort:
         backbone: Backbone,
         head_factory: Head,
         loss: Loss,
+        lens: nn.Module | None = None,
     ) -> Cohort:
         """Put stacked tensors back into the architecture they came from; ValueError where they do not fit."""
         for tensors, template in zip((network, head), outlines(n_features, backbone, head_factory), strict=False):
@@ -207,7 +219,7 @@ class Cohort:
         if len({len(value) for value in [*network.values(), *head.values()]}) != 1:
             raise ValueError("the tensors are not all of the same number of members")
         architecture.train(False)
-        return cls(architecture, network, head)
+        return cls(architecture, network, head, lens=lens)
 
 
 def fingerprint(x: Tensor, y: Tensor, members: Sequence[Member]) -> list[float]:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gditd.integrations.onnx.builder import GraphBuilder, Value
-from gditd.integrations.onnx.operations import as_double, bounded, product, reduced
+from gditd.integrations.onnx.numbers import encoded_numbers
+from gditd.integrations.onnx.operations import as_double, bounded, picked, product, reduced, side_by_side
 from gditd.integrations.onnx.sums import sum_of_row
+from gditd.lens import Lens
 from gditd.nn import MLP, ResidualMLP
 from gditd.nn.descriptor import LARGEST_DISTANCE
 from gditd.training import Cohort
@@ -23,10 +25,22 @@ Tensors = Mapping[str, Tensor]
 def layer_outputs(graph: GraphBuilder, features: Value, cohort: Cohort) -> list[Value]:
     """What each layer of all members makes of rows (n, width), the embedding last: (members, n, d) each."""
     network, tensors = cohort.architecture.network, cohort.network
+    if isinstance(cohort.lens, Lens):
+        features = seen_through(graph, features, cohort.lens)
     if isinstance(network, MLP):
         return mlp_layers(graph, features, tensors, len(network.layers))
     assert isinstance(network, ResidualMLP)  # `refuse_unfit` has let nothing else pass
     return residual_layers(graph, features, tensors, network)
+
+
+def seen_through(graph: GraphBuilder, features: Value, lens: Lens) -> Value:
+    """Features (n, width) with normal scores in some places: set beside all others, and picked from there."""
+    places = lens.places.numpy()
+    numbers = as_double(graph, picked(graph, features, places.tolist()))
+    scores = encoded_numbers(graph, numbers, lens.scores).features
+    order = np.arange(lens.width)
+    order[places] = lens.width + np.arange(len(places))
+    return picked(graph, side_by_side(graph, [features, scores]), order.tolist())
 
 
 def mlp_layers(graph: GraphBuilder, value: Value, tensors: Tensors, n_layers: int) -> list[Value]:
