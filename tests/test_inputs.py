@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator
 
-from gditd.inputs import is_frame, new_table, training_table
+from gditd.inputs import is_frame, new_rows, new_table, training_table
+from gditd.tables.grid import Grid
 from tests.raw_tables import as_python_rows, mixed_table, quick
 
 
@@ -135,3 +136,16 @@ def test_pandas_gaps_of_every_kind_are_the_same_gap():
     np.testing.assert_array_equal(model.ood_score(nullable), model.ood_score(frame))
     np.testing.assert_array_equal(model.ood_score(nullable.to_numpy(dtype=object)), model.ood_score(frame))
     np.testing.assert_array_equal(model.ood_score(as_python_rows(frame).to_numpy()), model.ood_score(frame))
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("named", [False, True])
+def test_new_arrays_of_numbers_stay_arrays_and_others_become_tables(named):
+    probe, _ = seen(pd.DataFrame(np.eye(2), columns=["p", "q"]) if named else np.eye(2))
+    array = np.eye(2)
+    rows = new_rows(probe, array)
+    assert isinstance(rows, Grid)
+    assert np.shares_memory(rows.values, array)
+    assert rows.column_names == new_table(probe, array).column_names == (["p", "q"] if named else ["x0", "x1"])
+    for other in (array.astype(bool), array.astype(object), pd.DataFrame(array, columns=rows.column_names)):
+        assert isinstance(new_rows(probe, other), pa.Table)

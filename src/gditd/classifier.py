@@ -22,7 +22,7 @@ from gditd.detectors.network import resolve_device
 from gditd.explain import Explanation
 from gditd.fitted import FittedModel
 from gditd.fitting import fit_model
-from gditd.inputs import new_table, training_table
+from gditd.inputs import new_rows, new_table, training_table
 from gditd.judging import Control, Judgement, judge
 from gditd.labels import encode_labels
 from gditd.model_file import ModelFileError, Tensors
@@ -32,7 +32,7 @@ from gditd.presets import Settings, Views, chosen_settings, refuse_unfit
 from gditd.promises import promise_table, warn_of_rare_classes
 from gditd.streaming import ParquetSource, Sample, Tell, as_class_labels, draw_sample
 from gditd.summary import summarise
-from gditd.tables import EncodedTable
+from gditd.tables import EncodedTable, to_arrow
 from gditd.tables.numbers import Numbers
 from gditd.training import leads
 from gditd.training.cohort import Backbone
@@ -358,7 +358,8 @@ class GDITDClassifier(Detector):
 
     def _encode(self, X: Any, rows_before: int = 0) -> EncodedTable:
         check_is_fitted(self)
-        table = self._without_ignored(new_table(self, X))
+        rows = new_rows(self, X)
+        table = self._without_ignored(to_arrow(rows)) if self.ignore else rows
         encoded = self.model_.encoder.transform(table, on_error=self.on_error, rows_before=rows_before)
         for note in encoded.notes:
             warnings.warn(note, UserWarning, stacklevel=3)

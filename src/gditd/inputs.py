@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from gditd.tables import TableError, to_arrow
+from gditd.tables.grid import Grid
 
 PLAIN_VALUES = (
     str,
@@ -48,10 +49,17 @@ def training_table(estimator: BaseEstimator, X: Any) -> pa.Table:
 
 def new_table(estimator: BaseEstimator, X: Any) -> pa.Table:
     """Check new rows: frames by column name, arrays (and models that never saw names) by position."""
+    return to_arrow(new_rows(estimator, X))
+
+
+def new_rows(estimator: BaseEstimator, X: Any) -> pa.Table | Grid:
+    """Do as `new_table` does, and leave an array of numbers as it is: taking it apart costs as much as encoding it."""
     names = getattr(estimator, "feature_names_in_", None)
     if not is_frame(X):
         rows = validate_data(estimator, X, reset=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
-        return to_arrow(refuse_odd_cells(rows), columns=None if names is None else list(names))
+        columns = [f"x{place}" for place in range(rows.shape[1])] if names is None else [str(name) for name in names]
+        grid = Grid.of(rows, columns)
+        return to_arrow(refuse_odd_cells(rows), columns) if grid is None else grid
     table = to_arrow(X)
     if names is not None:
         return table

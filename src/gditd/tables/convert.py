@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from .errors import TableError, quoted
+from .grid import Grid
 
 _TURNED_ROWS = 256
 
@@ -21,7 +22,7 @@ def to_arrow(X: Any, columns: Sequence[str] | None = None) -> pa.Table:
     """Turn a table of any common kind into an Arrow table.
 
     Takes pandas (the index is left out), polars (lazy frames are collected), Arrow tables and batches, any
-    other frame narwhals knows, a list of dicts, and two-dimensional arrays, whose columns are named by
+    other frame narwhals knows, a list of dicts, a `Grid`, and two-dimensional arrays, whose columns are named by
     `columns` or "x0", "x1", ... Column names that are not text become text.
     """
     if isinstance(X, pa.Table):
@@ -30,6 +31,8 @@ def to_arrow(X: Any, columns: Sequence[str] | None = None) -> pa.Table:
         table = pa.Table.from_batches([X])
     elif isinstance(X, pd.DataFrame):
         table = _pandas_to_arrow(X)
+    elif isinstance(X, Grid):
+        table = _array_to_arrow(X.values, X.column_names)
     elif isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(row, Mapping) for row in X):
         table = rows_to_arrow(X)
     else:

@@ -18,6 +18,7 @@ from .columns import Floats, Problem, Times, as_booleans, as_numbers, as_numbers
 from .convert import to_arrow
 from .dates import Circles, part_codes, varying_parts
 from .errors import TableError, quoted
+from .grid import Grid
 from .layout import lay_out
 from .module import EncoderModule
 from .numbers import NUMBER_MODULES, NumberModule, Numbers, fit_numbers
@@ -102,7 +103,7 @@ class TableEncoder:
         column and row; with on_error="ood" the row is listed in `row_errors` instead. `rows_before` is how
         many rows of the same file came before this table, so that messages count as the file does.
         """
-        table = to_arrow(table)
+        table = table if isinstance(table, Grid) else to_arrow(table)
         if on_error not in ("raise", "ood"):
             raise ValueError(f'on_error must be "raise" or "ood", not {on_error!r}')
         absent = self._absent(table)
@@ -235,19 +236,22 @@ class TableEncoder:
     def _number_columns(self) -> list[ColumnSchema]:
         return [column for column in self.schema_.used if column.kind != "category"]
 
-    def _absent(self, table: pa.Table) -> list[str]:
+    def _absent(self, table: pa.Table | Grid) -> list[str]:
         there = set(table.column_names)
         return [column.name for column in self.schema_.used if column.name not in there]
 
-    def _notes(self, table: pa.Table) -> list[str]:
+    def _notes(self, table: pa.Table | Grid) -> list[str]:
         known = {column.name for column in self.schema_.columns}
         extra = [name for name in table.column_names if name not in known]
         if not extra:
             return []
         return [f"ignored {len(extra)} column{'s' * (len(extra) > 1)} not seen in training: {quoted(extra)}"]
 
-    def _raw(self, table: pa.Table, absent: list[str]) -> _Raw:
+    def _raw(self, table: pa.Table | Grid, absent: list[str]) -> _Raw:
         """The module's inputs. An absent column is all missing."""
+        if isinstance(table, Grid):
+            raw = None if absent else self._raw_grid(table)
+            return self._raw(to_arrow(table), absent) if raw is None else raw
         if absent:
             for name in absent:
                 table = table.append_column(name, pa.nulls(table.num_rows))
@@ -274,6 +278,17 @@ class TableEncoder:
             ordinary = not unseen and math.isfinite(numbers.sum())
         problems.sort(key=lambda problem: problem.row)
         return _Raw(torch.from_numpy(numbers).t(), torch.from_numpy(codes).t(), problems, ordinary)
+
+    def _raw_grid(self, grid: Grid) -> _Raw | None:
+        """The module's inputs straight from an array, where all columns hold numbers and none of them is infinite."""
+        if any(column.kind != "number" for column in self.schema_.used):
+            return None
+        numbers = grid.floats([column.name for column in self.schema_.used])
+        with np.errstate(over="ignore", invalid="ignore"):
+            ordinary = math.isfinite(numbers.sum())
+        if not ordinary and np.isinf(numbers).any():
+            return None
+        return _Raw(torch.from_numpy(numbers), torch.empty(len(numbers), 0, dtype=torch.int64), [], ordinary)
 
     def _plain_numbers(self, columns: list[ColumnSchema], table: pa.Table) -> Floats | None:
         """All raw numbers, where all columns hold numbers as text, as in a CSV, and each of them is one."""

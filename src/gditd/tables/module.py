@@ -22,7 +22,8 @@ class EncoderModule(nn.Module):
     """Raw numbers (n, a) float64 with NaN for missing, codes (n, c) int64 -> features (n, width) float32.
 
     Codes are the category columns' first, then the datetime parts'. Numbers and dates are encoded feature by
-    feature and put in order there, where moving a feature is moving one run of memory, then turned to rows.
+    feature and put in order there, where moving a feature is moving one run of memory, then turned to rows. Numbers
+    that come row by row in memory stay so as long as nothing has to be put in order.
     """
 
     expected: Tensor
@@ -48,23 +49,27 @@ class EncoderModule(nn.Module):
         `ordinary` promises that no number is missing and no category unseen; the result is the same, sooner.
         """
         features = torch.empty(numbers.shape[0], self._width) if out is None else out
-        by_feature = self._numbers_and_dates(numbers.t(), codes[:, self._n_categories :].t(), ordinary)
-        split = by_feature.shape[0]
-        features[:, :split] = by_feature.t()
+        groups = self._numbers_and_dates(numbers.t(), codes[:, self._n_categories :].t(), ordinary)
+        split = 0
+        for group in [torch.cat(groups).index_select(0, self.order)] if self._reorders else groups:
+            start, split = split, split + group.shape[0]
+            features[:, start:split] = group.t()
         if self._n_categories:
             self.categories(codes[:, : self._n_categories], features[:, split:].zero_(), ordinary=ordinary)
         return features
 
-    def _numbers_and_dates(self, numbers: Tensor, parts: Tensor, complete: bool) -> Tensor:
-        """(a, n) and (p, n) -> (features, n)."""
+    def _numbers_and_dates(self, numbers: Tensor, parts: Tensor, complete: bool) -> list[Tensor]:
+        """(a, n) and (p, n) -> groups of features, (features, n) each."""
         encoded, missing = self.numbers.encoded(numbers, complete=complete)
-        gaps = encoded.new_zeros(numbers.shape) if missing is None else missing.float()
+        no_gap = encoded.new_zeros(1, numbers.shape[1])
+        gaps = None if missing is None else missing.float()
         groups = [encoded]
         if len(self.expected):
-            groups.append(gaps.index_select(0, self.expected))
+            own = no_gap.expand(len(self.expected), -1) if gaps is None else gaps.index_select(0, self.expected)
+            groups.append(own)
         if self._has_dates:
             groups.append(self.dates(parts))
         if len(self.unexpected):
-            groups.append(gaps.index_select(0, self.unexpected).sum(0, keepdim=True) * EVIDENCE)
-        features = torch.cat(groups)
-        return features.index_select(0, self.order) if self._reorders else features
+            count = no_gap if gaps is None else gaps.index_select(0, self.unexpected).sum(0, keepdim=True)
+            groups.append(count * EVIDENCE)
+        return groups

@@ -1,7 +1,8 @@
 """Number columns to network inputs: three ways, each a module of plain tensor operations.
 
 Every module takes (columns, n) float64 with NaN for missing and gives (features, n) float32, a column's features
-next to each other: columns first, because a long last dimension is what vectorises. Only operations that IEEE 754
+next to each other: columns first, because a long last dimension is what vectorises. In memory it may be the other way
+round; what looks values up turns them, which is cheaper once they are float32. Only operations that IEEE 754
 rounds exactly are used (no exp, log or matmul), so a row has the same bits alone, in any batch and in any order.
 """
 
@@ -90,6 +91,7 @@ class QuantileNormal(NumberModule):
 
     def forward(self, t: Tensor, missing: Tensor | None) -> Tensor:
         """Find each value's cell, and the score between the cell's ends."""
+        t = t.contiguous()
         place = torch.add(self.middle, _drawn(t), alpha=_CELLS)
         cell = place.floor()
         index = cell.to(torch.int32).add_(self.first_cells).reshape(-1)
@@ -144,6 +146,7 @@ class PiecewiseLinear(NumberModule):
 
     def forward(self, t: Tensor, missing: Tensor | None) -> Tensor:
         """Every column's ramps, one after the other."""
+        t = t.contiguous()
         inside = t.clamp(self.lowest, self.highest)
         t = inside + _compressed(t - inside)
         ramps = t.index_select(0, self.columns).sub_(self.starts).mul_(self.slopes)

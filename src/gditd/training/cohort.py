@@ -18,7 +18,6 @@ from torch.func import functional_call
 
 from gditd.training.batches import Member
 from gditd.training.descent import (
-    CHUNK_ROWS,
     Descent,
     DescentSettings,
     EpochRecord,
@@ -37,6 +36,10 @@ from gditd.training.team import current_team, own_device
 # Fewer rows are padded: a product with a single row rounds differently from one with many, and a row's score should
 # not depend on the company it comes in.
 SMALLEST_CHUNK = 16
+
+# Rows looked at together: enough to make calling the networks cheap, and few enough that what all layers make of them
+# stays in the cache until the views have seen it.
+LOOK_ROWS = 2048
 
 LENS_ROWS = 65_536
 
@@ -90,9 +93,10 @@ class Cohort:
 
     def look(self, x: Tensor, summarise: Callable[[Seen], Tensor]) -> Tensor:
         """Do as `apply` does; `summarise` gets all that members see of a chunk."""
+        keep_freed_memory()
         self.architecture.train(False)
         with one_thread(), torch.no_grad():
-            chunks = [self._summary(chunk, summarise) for chunk in torch.split(x, CHUNK_ROWS)]
+            chunks = [self._summary(chunk, summarise) for chunk in torch.split(x, LOOK_ROWS)]
         return torch.cat(chunks)
 
     def _summary(self, x: Tensor, summarise: Callable[[Seen], Tensor]) -> Tensor:
