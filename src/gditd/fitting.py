@@ -27,7 +27,7 @@ from gditd.training.state import Checkpoint
 from gditd.views import Material, learn_fusion
 from gditd.views.looks import fitting_names
 
-FEWEST_ROWS = 5  # set aside, below which the scales of views would mean nothing
+FEWEST_ROWS = 3  # set aside: fewer tell nothing of a scale
 
 
 def fit_model(

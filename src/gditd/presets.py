@@ -66,7 +66,7 @@ VIEW_NAMES: Mapping[str, tuple[str, ...]] = {
     "all": tuple(PRIOR),
     "few": ("zeta", "embedding-mahalanobis", "mixed-forest", "mixed-ranges"),
 }
-TREES: Mapping[str, Mapping[str, int]] = {"all": {"mixed-forest": 120, "forest": 100}, "few": {"mixed-forest": 24}}
+TREES: Mapping[str, Mapping[str, int]] = {"all": {"mixed-forest": 80, "forest": 60}, "few": {"mixed-forest": 24}}
 NAMING_TREES: Mapping[str, int] = {"all": 100, "few": 0}  # of the forest that only names classes
 
 

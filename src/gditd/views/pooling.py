@@ -12,7 +12,10 @@ from scipy.special import log_softmax
 Floats = NDArray[np.float64]
 
 FEWEST_VOTES = 0.01  # a class that no tree votes for is not impossible
-RIDGE = 1e-3  # keeps a perfect separation from driving the weights to infinity
+# Both weights are drawn to the same value, zeta's on a scale of its own: rows set aside are few, and those that tell
+# which side to believe are fewer. It also keeps a perfect separation from driving the weights to infinity.
+USUAL_WEIGHT = 2.0
+PULL = 0.3
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,11 @@ class Pool:
             error = np.exp(log_p)
             error[rows, codes] -= 1.0
             slopes = [float((error * part).sum()) for part in (zeta_part, votes_part)]
-            value = -log_p[rows, codes].sum() + RIDGE * float(weights @ weights)
-            return float(value), np.array(slopes) + 2 * RIDGE * weights
+            away = weights - USUAL_WEIGHT
+            value = -log_p[rows, codes].sum() + PULL * float(away @ away)
+            return float(value), np.array(slopes) + 2 * PULL * away
 
-        found = minimize(cost, np.ones(2), jac=True, bounds=[(0.0, 1e3), (0.0, 1e3)], method="L-BFGS-B")
+        found = minimize(cost, np.full(2, USUAL_WEIGHT), jac=True, bounds=[(0.0, 1e3), (0.0, 1e3)], method="L-BFGS-B")
         of_zeta, of_votes = found.x.tolist()
         return cls(max(of_zeta, 1e-3) / scale, max(of_votes, 1e-3))
 

@@ -16,7 +16,7 @@ NODE = np.dtype([("threshold", np.float32), ("feature", np.uint32), ("left", np.
 RANGE = np.dtype([("low", np.float32), ("high", np.float32), ("steepness", np.float32), ("worth", np.float32)])
 
 LANES = 16  # rows that go through a tree side by side: while one waits for memory, the others step
-BLOCK = 1_024  # rows that go through all trees before the next do, so that they and a tree stay in the cache
+BLOCK_VALUES = 131_072  # of rows that go through all trees before the next do: they and a tree stay in the cache
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -32,6 +32,12 @@ def compiled(function: _Function, signature: object) -> _Function:
         return numba.njit(signature, nogil=True, cache=True)(function)  # type: ignore[no-any-return]
     except (RuntimeError, OSError):  # no folder may be written to, or the disk is full
         return numba.njit(signature, nogil=True)(function)  # type: ignore[no-any-return]
+
+
+@inlined
+def _block(rows: NDArray[np.float32]) -> Any:
+    """How many rows go through all trees together."""
+    return max(BLOCK_VALUES // rows.shape[1] // LANES, 1) * LANES
 
 
 @inlined
@@ -61,8 +67,9 @@ def _summed_shares(
     """
     sums = np.zeros((len(rows), shares.shape[1]))
     at = np.empty(LANES, np.uint32)
-    for first in range(0, len(rows), BLOCK):
-        end = min(first + BLOCK, len(rows))
+    block = _block(rows)
+    for first in range(0, len(rows), block):
+        end = min(first + block, len(rows))
         start = 0
         for count in node_counts:
             tree, leaf = nodes[start : start + count], leaves[start : start + count]
@@ -89,11 +96,9 @@ def _summed_shares(
 
 @inlined
 def _surprise(own: Any, value: Any) -> Any:
-    """What a value outside a node's range is worth."""
+    """What a value outside a node's range is worth. Without a branch: outside or not is hard to foretell."""
     outside = max(own.low - value, value - own.high)
-    if not outside > 0:
-        return np.float32(0)
-    return own.worth * min(outside * own.steepness, np.float32(1))
+    return own.worth * min(max(outside * own.steepness, np.float32(0)), np.float32(1))
 
 
 def _summed_surprise(
@@ -107,28 +112,37 @@ def _summed_surprise(
     A leaf says nothing: its worth must be 0. Nothing is checked.
     """
     sums = np.zeros(len(rows))
-    at = np.empty(LANES, np.uint32)
-    for first in range(0, len(rows), BLOCK):
-        end = min(first + BLOCK, len(rows))
+    at, found = np.empty(LANES, np.uint32), np.empty(LANES)
+    block = _block(rows)
+    for first in range(0, len(rows), block):
+        end = min(first + block, len(rows))
         start = 0
         for count in node_counts:
             tree, own = nodes[start : start + count], ranges[start : start + count]
             start += count
             for group in range(first, end - LANES + 1, LANES):
+                some = rows[group : group + LANES]
                 at[:] = 0
+                found[:] = 0
                 moved = np.uint32(1)
                 while moved:
                     moved = np.uint32(0)
                     for lane in range(LANES):
-                        row, place = group + lane, at[lane]
-                        sums[row] += _surprise(own[place], rows[row, tree[place].feature])
-                        at[lane] = _child(tree, place, rows, row)
-                        moved |= at[lane] ^ place
+                        place = at[lane]
+                        node = tree[place]
+                        value = some[np.uint64(lane), node.feature]
+                        found[lane] += _surprise(own[place], value)
+                        child = node.left if value <= node.threshold else node.right
+                        moved |= child ^ place
+                        at[lane] = child
+                for lane in range(LANES):
+                    sums[group + lane] += found[lane]
             for row in range(end - (end - first) % LANES, end):
-                place = np.uint32(0)
+                place, alone = np.uint32(0), 0.0
                 while tree[place].left != place:
-                    sums[row] += _surprise(own[place], rows[row, tree[place].feature])
+                    alone += _surprise(own[place], rows[row, tree[place].feature])
                     place = _child(tree, place, rows, row)
+                sums[row] += alone
     return sums
 
 
