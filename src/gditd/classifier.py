@@ -212,9 +212,7 @@ class GDITDClassifier(Detector):
 
     def ood_score(self, X: Any) -> FloatArray:
         """Minus the largest class score: higher = more likely of no known class."""
-        encoded = self._encode(X)
-        largest: FloatArray = self.model_.scored(encoded.values).classes.max(axis=1)
-        return -largest
+        return self.model_.ood_scores(self._encode(X).values)
 
     def p_values(self, X: Any) -> FloatArray:
         """Class-wise conformal p-values (n, classes); small means strange for that class."""

@@ -61,6 +61,14 @@ class FittedModel:
         scores = self._lessened(self.fusion.scores(self.fusion.look(self.cohort, values)), values)
         return Scored(scores, scores[:, None])
 
+    def ood_scores(self, values: Tensor) -> FloatArray:
+        """Minus the largest score of each row, (n,): how strange it is, whichever class is the likeliest."""
+        if self.fusion is None:
+            largest: FloatArray = self._by_zeta(values).classes.max(axis=1)
+            return -largest
+        strangeness = self.fusion.strangeness(self.fusion.look(self.cohort, values))
+        return -self._lessened(-strangeness[:, None], values)[:, 0]
+
     def named(self, values: Tensor) -> Named:
         """Score encoded rows, and say how likely each class is, which costs more."""
         if self.fusion is None:

@@ -54,6 +54,13 @@ def test_the_forecast_says_about_what_comes(case):
     assert forecast["low"] <= forecast["auroc"] <= forecast["high"]
 
 
+def test_the_ood_score_is_minus_the_largest_score_to_the_bit(case):
+    model, _, (new, _), unseen = case
+    for rows in (new, unseen):
+        scores = model.model_.scored(model._encode(rows).values).classes
+        np.testing.assert_array_equal(model.ood_score(rows), -scores.max(axis=1))
+
+
 def test_views_and_weights(case):
     views = case[0].summary()["views"]
     assert sum(views.values()) == pytest.approx(1)

@@ -75,9 +75,14 @@ class Fusion:
         log_p = pooled if self.naming is None else self.log_probabilities(looks, values)
         return self.scores_by(pooled, looks), log_p
 
+    def strangeness(self, looks: Looks) -> Floats:
+        """How strange rows are to all classes, (n,)."""
+        mean: Floats = self.scales(looks.strangeness) @ self.weights
+        return mean
+
     def scores_by(self, log_p: Floats, looks: Looks) -> Floats:
         """Minus the strangeness for the most likely class, and less for others by how much less likely they are."""
-        strangeness = self.scales(looks.strangeness) @ self.weights
+        strangeness = self.strangeness(looks)
         behind = log_p.max(axis=1, keepdims=True) - log_p
         scores: Floats = -strangeness[:, None] - MOST_BEHIND * -np.expm1(-behind / MOST_BEHIND)
         return scores
