@@ -27,7 +27,11 @@ def inlined(function: _Function) -> _Function:
 
 
 def compiled(function: _Function, signature: object) -> _Function:
-    """Compile at once, and keep the result for the next process where there is a folder to keep it in."""
+    """Compile at once, and keep the result for the next process where there is a folder to keep it in.
+
+    That is beside this file, as Python keeps its own, or else in the user's cache: who can write there can change the
+    program too.
+    """
     try:
         return numba.njit(signature, nogil=True, cache=True)(function)  # type: ignore[no-any-return]
     except (RuntimeError, OSError):  # no folder may be written to, or the disk is full
