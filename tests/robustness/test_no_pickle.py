@@ -56,7 +56,7 @@ def test_offences_are_found(code):
 
 WITHOUT_PICKLE = """
 import pickle, _pickle, sys
-# What they import may use pickle while it is imported: the compiled walk comes from beside its source, as .pyc files do.
+# What they import may use pickle meanwhile: the compiled walk comes from beside its source, as .pyc files do.
 import gditd, gditd.classifier, gditd.detectors, gditd.views.walk
 def refuse(*args, **kwargs):
     raise SystemExit("something was unpickled")
