@@ -44,15 +44,8 @@ class Ranges:
 
         nodes, counts = forest.walkable(MOST_TREES)
         known, low, high = ranges_of_nodes(nodes, counts, forest.fitting(rows), DEEPEST)
-        kept = known >= FEWEST_KNOWN
-        ends = np.cumsum(np.bincount(np.repeat(np.arange(len(counts)), counts)[kept], minlength=len(counts)))
-        of_ends = np.zeros(len(counts))
-        return cls(
-            upper_parts(forest, kept),
-            np.insert(known[kept], ends, of_ends.astype(np.int32)),
-            np.insert(low[kept], ends, of_ends.astype(np.float32)),
-            np.insert(high[kept], ends, of_ends.astype(np.float32)),
-        )
+        upper = Upper(counts, known >= FEWEST_KNOWN)
+        return cls(upper.parts(forest), upper.of(known), upper.of(low), upper.of(high))
 
     def surprise(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         """What the nodes on their way say of rows (n, features), (n,), averaged over the trees."""
@@ -103,25 +96,30 @@ class Ranges:
         return ranges
 
 
-def upper_parts(forest: PackedForest, kept: NDArray[np.bool_]) -> PackedForest:
-    """The first trees with only some of their nodes, (nodes,), and all ways ending in one leaf that comes last.
+class Upper:
+    """Nodes of the first trees that are kept, each only where its parent is, and a leaf behind those of each tree."""
 
-    A node is kept only where its parent is.
-    """
-    counts = forest.node_counts[:MOST_TREES]
-    tree = np.repeat(np.arange(len(counts)), counts)
-    n_kept = np.bincount(tree[kept], minlength=len(counts))
-    number = np.cumsum(kept) - 1 - (np.cumsum(n_kept) - n_kept)[tree]  # of a kept node in its tree
-    number = np.where(kept, number, n_kept[tree]).astype(np.int32)
-    own, first = tree[kept], np.cumsum(counts) - counts
-    ends = np.cumsum(n_kept)
-    children = [number[first[own] + side[: len(kept)][kept]] for side in (forest.left, forest.right)]
-    return PackedForest(
-        n_features=forest.n_features,
-        node_counts=n_kept + 1,
-        left=np.insert(children[0], ends, np.full(len(counts), -1, np.int32)),
-        right=np.insert(children[1], ends, np.zeros(len(counts), np.int32)),
-        feature=np.insert(forest.feature[: len(kept)][kept], ends, np.zeros(len(counts), np.int32)),
-        threshold=np.insert(forest.threshold[: len(kept)][kept], ends, np.zeros(len(counts), np.float32)),
-        shares=np.zeros((1, 1), np.float32),
-    )
+    def __init__(self, counts: NDArray[np.int64], kept: NDArray[np.bool_]) -> None:
+        self._counts, self._kept = counts, kept
+        self._tree = np.repeat(np.arange(len(counts)), counts)
+        self._n_kept = np.bincount(self._tree[kept], minlength=len(counts))
+
+    def of(self, values: NDArray[Any], in_leaf: int = 0) -> NDArray[Any]:
+        """What belongs to the nodes, of those that are kept and of the leaves."""
+        return np.insert(values[: len(self._kept)][self._kept], np.cumsum(self._n_kept), in_leaf)
+
+    def parts(self, forest: PackedForest) -> PackedForest:
+        """The trees; all ways through one end in its leaf."""
+        number = np.cumsum(self._kept) - 1 - (np.cumsum(self._n_kept) - self._n_kept)[self._tree]  # in its tree
+        number = np.where(self._kept, number, self._n_kept[self._tree]).astype(np.int32)
+        first = (np.cumsum(self._counts) - self._counts)[self._tree]
+        left, right = (number[first + side[: len(first)]] for side in forest.children)
+        return PackedForest(
+            n_features=forest.n_features,
+            node_counts=self._n_kept + 1,
+            left=self.of(left, in_leaf=-1),
+            right=self.of(right),
+            feature=self.of(forest.feature),
+            threshold=self.of(forest.threshold),
+            shares=np.zeros((1, 1), np.float32),
+        )
