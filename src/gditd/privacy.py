@@ -73,7 +73,7 @@ TENSORS: Final[tuple[tuple[str, Kind, str, str], ...]] = (
     (
         r"fusion\.view\..*\.prototypes",
         "traces",
-        "prototypes: means of rows in the networks' spaces",
+        "prototypes: means of rows in the columns' and the networks' spaces",
         "of three rows and more each, but of a class of fewer rows, of those",
     ),
     (
@@ -88,8 +88,8 @@ TENSORS: Final[tuple[tuple[str, Kind, str, str], ...]] = (
         "ranges of known rows at the nodes of trees",
         "each end is a row's value in one column; at least eight rows lie between",
     ),
-    (r"fusion\.view\..*\.ranges\.known", "figures", "known rows at the nodes of trees", ""),
-    (r"fusion\.view\..*\.whitening", "figures", "relations in the columns' and the networks' spaces", ""),
+    (r"fusion\.view\..*\.ranges\.(known|counts)", "figures", "known rows at the nodes of trees", ""),
+    (r"fusion\.view\..*\.(whitening|axes|origin)", "figures", "relations in the columns' and the networks' spaces", ""),
     (
         r"fusion\.(view|naming)\..*(threshold|shares|left|right|feature|node_counts|n_features)",
         "traces",

@@ -37,13 +37,13 @@ def packed(grown):
 
 def test_a_packed_forest_votes_as_scikit_learn_does(grown, packed):
     rows = np.random.default_rng(1).normal(size=(10_000, 7)).astype(np.float32)
-    np.testing.assert_allclose(packed.class_shares(rows), grown.predict_proba(rows), atol=1e-6)
+    np.testing.assert_allclose(packed.walked(rows)[0], grown.predict_proba(rows), atol=1e-6)
 
 
 def test_a_packed_forest_comes_back_from_its_state(packed):
     rows = np.random.default_rng(1).normal(size=(50, 7)).astype(np.float32)
     again = PackedForest.from_state(packed.state())
-    np.testing.assert_array_equal(again.class_shares(rows), packed.class_shares(rows))
+    np.testing.assert_array_equal(again.walked(rows)[0], packed.walked(rows)[0])
 
 
 def test_it_adds_up_to_the_last_bit_what_scikit_learns_trees_find(grown, packed):
@@ -51,7 +51,7 @@ def test_it_adds_up_to_the_last_bit_what_scikit_learns_trees_find(grown, packed)
     sums = np.zeros((len(rows), 3))
     for estimator in grown.estimators_:
         sums += estimator.tree_.predict(rows).astype(np.float32)
-    np.testing.assert_array_equal(packed.class_shares(rows), sums / len(grown.estimators_))
+    np.testing.assert_array_equal(packed.walked(rows)[0], sums / len(grown.estimators_))
 
 
 def test_absurd_values_go_where_scikit_learn_sends_them(grown, packed):
@@ -60,7 +60,7 @@ def test_absurd_values_go_where_scikit_learn_sends_them(grown, packed):
     odd = rng.choice([np.inf, -np.inf, 3e38], size=rows.shape)
     rows = np.where(rng.random(rows.shape) < 0.3, odd, rows).astype(np.float32)
     sums = sum(estimator.tree_.predict(rows) for estimator in grown.estimators_)
-    np.testing.assert_allclose(packed.class_shares(rows), sums / len(grown.estimators_), atol=1e-6)
+    np.testing.assert_allclose(packed.walked(rows)[0], sums / len(grown.estimators_), atol=1e-6)
 
 
 def test_what_is_not_a_number_lies_beyond_every_threshold(packed):
@@ -68,19 +68,19 @@ def test_what_is_not_a_number_lies_beyond_every_threshold(packed):
     rows = rng.normal(size=(400, 7)).astype(np.float32)
     odd = rng.random(rows.shape) < 0.3
     beyond, absent = np.where(odd, np.float32(np.inf), rows), np.where(odd, np.float32(np.nan), rows)
-    np.testing.assert_array_equal(packed.class_shares(absent), packed.class_shares(beyond))
+    np.testing.assert_array_equal(packed.walked(absent)[0], packed.walked(beyond)[0])
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 15, 16, 17, 1_023, 1_040])
 def test_votes_do_not_depend_on_a_rows_company(packed, n_rows):
     rows = np.random.default_rng(4).normal(size=(1_040, 7)).astype(np.float32)
-    np.testing.assert_array_equal(packed.class_shares(rows[:n_rows]), packed.class_shares(rows)[:n_rows])
+    np.testing.assert_array_equal(packed.walked(rows[:n_rows])[0], packed.walked(rows)[0][:n_rows])
 
 
 @pytest.mark.parametrize("rearranged", [np.asfortranarray, lambda rows: np.repeat(rows, 2, axis=1)[:, ::2], read_only])
 def test_rows_may_lie_in_memory_in_any_way(packed, rearranged):
     rows = np.random.default_rng(5).normal(size=(40, 7)).astype(np.float32)
-    np.testing.assert_array_equal(packed.class_shares(rearranged(rows)), packed.class_shares(rows))
+    np.testing.assert_array_equal(packed.walked(rearranged(rows))[0], packed.walked(rows)[0])
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def leaves_alone():
 def test_a_tree_that_is_one_leaf_gives_its_shares_to_every_row(leaves_alone):
     assert leaves_alone.node_counts.tolist() == [1, 1, 1]
     rows = np.full((20, 4), np.nan, np.float32)
-    np.testing.assert_array_equal(leaves_alone.class_shares(rows), [[0.75, 0.25]] * 20)
+    np.testing.assert_array_equal(leaves_alone.walked(rows)[0], [[0.75, 0.25]] * 20)
 
 
 def test_a_forest_of_no_features_is_refused(leaves_alone):
@@ -104,7 +104,7 @@ def test_a_forest_of_no_features_is_refused(leaves_alone):
 @pytest.mark.parametrize("shape", [(5, 6), (5, 8), (7,), (2, 7, 1)])
 def test_rows_of_another_width_are_refused(packed, shape):
     with pytest.raises(ValueError, match="7 features"):
-        packed.class_shares(np.zeros(shape, dtype=np.float32))
+        packed.walked(np.zeros(shape, dtype=np.float32))[0]
 
 
 @pytest.mark.parametrize(("name", "change"), [("right", 10**6), ("node_counts", 1), ("feature", 99), ("left", 10**6)])
@@ -161,7 +161,7 @@ def test_a_leaf_may_say_anything_of_features(packed):
     state = packed.state()
     odd = torch.where(state["left"] == -1, 2**31 - 1, state["feature"]).to(torch.int32)
     again = PackedForest.from_state(state | {"feature": odd})
-    np.testing.assert_array_equal(again.class_shares(rows), packed.class_shares(rows))
+    np.testing.assert_array_equal(again.walked(rows)[0], packed.walked(rows)[0])
 
 
 def test_what_cannot_be_kept_for_the_next_process_is_compiled_all_the_same():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import torch
@@ -26,9 +28,30 @@ def forest(rows):
     return ExtraTreesClassifier(10, random_state=0).fit(rows, codes)
 
 
+@dataclass(frozen=True)
+class Ranged:
+    """A forest with ranges."""
+
+    trees: PackedForest
+    ranges: Ranges
+
+    def surprise(self, rows):
+        return self.trees.walked(rows, (self.ranges.packed, self.ranges.counts))[1] / self.ranges.n_trees
+
+    @property
+    def depths(self):
+        """How many nodes lie above each node."""
+        depth = np.zeros(len(self.trees.left), dtype=int)
+        first = self.trees.first_of_tree
+        for node in np.flatnonzero(self.trees.left != -1):
+            for child in (self.trees.left, self.trees.right):
+                depth[first[node] + child[node]] = depth[node] + 1
+        return depth
+
+
 @pytest.fixture(scope="module")
-def ranges(forest, rows):
-    return Ranges.of(packed(forest), rows)
+def ranged(forest, rows):
+    return Ranged(*Ranges.of(packed(forest), rows))
 
 
 def by_hand(forest, rows, new):
@@ -48,76 +71,88 @@ def by_hand(forest, rows, new):
     return total / min(len(forest.estimators_), MOST_TREES)
 
 
-def test_a_row_gathers_what_the_nodes_on_its_way_say(forest, rows, ranges):
+def test_a_row_gathers_what_the_nodes_on_its_way_say(forest, rows, ranged):
     new = 2.0 * np.random.default_rng(1).normal(size=(40, 5)).astype(np.float32)
     expected = [by_hand(forest, rows, one) for one in new]
     assert np.ptp(expected) > 1
-    np.testing.assert_allclose(ranges.surprise(new), expected, rtol=1e-4)
+    np.testing.assert_allclose(ranged.surprise(new), expected, rtol=1e-4)
 
 
-def test_rows_that_the_ranges_come_from_lie_inside(rows, ranges):
-    assert (ranges.surprise(rows) == 0).all()
+def test_rows_that_the_ranges_come_from_lie_inside(rows, ranged):
+    assert (ranged.surprise(rows) == 0).all()
 
 
-def test_further_outside_is_stranger_up_to_a_limit(ranges):
+def test_further_outside_is_stranger_up_to_a_limit(ranged):
     along = np.outer([1.0, 3.0, 4.0, 40.0, 4000.0], np.ones(5)).astype(np.float32)
-    found = ranges.surprise(along)
+    found = ranged.surprise(along)
     assert found[0] < found[1] < found[2] <= found[3] == found[4]
 
 
-def test_votes_may_be_certain_where_no_known_row_ever_was(forest, ranges):
+def test_votes_may_be_certain_where_no_known_row_ever_was(forest, ranged):
     far = np.array([[30.0, -30.0, 30.0, 0.0, 0.0]], dtype=np.float32)
     near = np.array([[1.0, -1.0, 1.0, 0.0, 0.0]], dtype=np.float32)
     assert forest.predict_proba(far).max() >= forest.predict_proba(near).max() >= 0.9
-    assert ranges.surprise(far)[0] > ranges.surprise(near)[0] + 3
+    assert ranged.surprise(far)[0] > ranged.surprise(near)[0] + 3
 
 
-def test_only_the_upper_parts_of_the_first_trees_are_kept(rows):
+def test_only_the_upper_nodes_of_the_first_trees_have_ranges(rows):
     codes = np.random.default_rng(0).integers(2, size=len(rows))
     forest = packed(ExtraTreesClassifier(MOST_TREES + 5, random_state=0).fit(rows, codes))
-    ranges = Ranges.of(forest, rows)
-    assert len(ranges.trees.node_counts) == MOST_TREES
-    assert len(ranges.known) == ranges.trees.node_counts.sum() < forest.node_counts[:MOST_TREES].sum() / 2
-    leaves = ranges.trees.left == -1
-    assert leaves.sum() == MOST_TREES
-    assert (ranges.known[leaves] == 0).all()
-    assert (ranges.known[~leaves] >= FEWEST_KNOWN).all()
+    _, ranges = Ranges.of(forest, rows)
+    assert ranges.n_trees == MOST_TREES
+    assert (ranges.counts[:MOST_TREES] > 0).all()
+    assert (ranges.counts[MOST_TREES:] == 0).all()
+    assert len(ranges.known) == ranges.counts.sum() < forest.node_counts[:MOST_TREES].sum() / 2
+    assert (ranges.known >= FEWEST_KNOWN).all()
+
+
+def test_votes_stay_the_same_and_come_with_the_surprise(forest, rows, ranged):
+    votes = packed(forest).walked(rows)[0]
+    np.testing.assert_array_equal(ranged.trees.walked(rows)[0], votes)
+    np.testing.assert_array_equal(ranged.trees.walked(rows, (ranged.ranges.packed, ranged.ranges.counts))[0], votes)
+
+
+def test_nodes_with_ranges_come_first_and_children_after_their_parents(ranged):
+    trees, counts = ranged.trees, ranged.ranges.counts
+    with_range = trees.number_in_tree < np.repeat(counts, trees.node_counts)
+    assert with_range.sum() == counts.sum()
+    PackedForest.from_state(trees.state())  # refuses a child that is not behind its parent
+    beyond = ~with_range & (trees.left != -1)
+    first = trees.first_of_tree
+    for child in (trees.left, trees.right):
+        assert not with_range[first[beyond] + child[beyond]].any()
 
 
 def test_a_way_ends_where_it_gets_too_deep():
     """Equal steps up a staircase: each tree peels off one row after another."""
     rows = np.arange(4_000, dtype=np.float32)[:, None]
     forest = packed(ExtraTreesClassifier(3, random_state=0).fit(rows, np.arange(4_000) % 2))
-    ranges = Ranges.of(forest, rows)
-    trees = ranges.trees
-    depth = np.zeros(len(trees.left), dtype=int)
-    first = np.repeat(np.cumsum(trees.node_counts) - trees.node_counts, trees.node_counts)
-    for node in np.flatnonzero(trees.left != -1):
-        for child in (trees.left, trees.right):
-            depth[first[node] + child[node]] = max(depth[first[node] + child[node]], depth[node] + 1)
-    assert depth.max() <= DEEPEST
+    ranged = Ranged(*Ranges.of(forest, rows))
+    with_range = ranged.trees.number_in_tree < np.repeat(ranged.ranges.counts, ranged.trees.node_counts)
+    assert ranged.depths[with_range].max() < DEEPEST < ranged.depths.max()
 
 
 def test_of_very_few_rows_nothing_is_said():
     rows = np.random.default_rng(0).normal(size=(FEWEST_KNOWN - 1, 3)).astype(np.float32)
     forest = packed(ExtraTreesClassifier(4, random_state=0).fit(rows, np.arange(len(rows)) % 2))
-    assert (Ranges.of(forest, rows).surprise(100 * rows) == 0).all()
+    assert (Ranged(*Ranges.of(forest, rows)).surprise(100 * rows) == 0).all()
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 15, 16, 17, 1_023, 1_040])
-def test_what_is_said_of_a_row_does_not_depend_on_its_company(ranges, n_rows):
+def test_what_is_said_of_a_row_does_not_depend_on_its_company(ranged, n_rows):
     new = 3.0 * np.random.default_rng(2).normal(size=(1_040, 5)).astype(np.float32)
-    np.testing.assert_array_equal(ranges.surprise(new[:n_rows]), ranges.surprise(new)[:n_rows])
+    np.testing.assert_array_equal(ranged.surprise(new[:n_rows]), ranged.surprise(new)[:n_rows])
 
 
-def test_rows_of_another_width_are_refused(ranges):
+def test_rows_of_another_width_are_refused(ranged):
     with pytest.raises(ValueError, match="5 features"):
-        ranges.surprise(np.zeros((2, 4), dtype=np.float32))
+        ranged.surprise(np.zeros((2, 4), dtype=np.float32))
 
 
-def test_ranges_come_back_from_their_state(ranges):
+def test_ranges_come_back_from_their_state(ranged):
     new = 3.0 * np.random.default_rng(2).normal(size=(50, 5)).astype(np.float32)
-    np.testing.assert_array_equal(Ranges.from_state(ranges.state()).surprise(new), ranges.surprise(new))
+    again = Ranged(ranged.trees, Ranges.from_state(ranged.ranges.state(), ranged.trees))
+    np.testing.assert_array_equal(again.surprise(new), ranged.surprise(new))
 
 
 @pytest.mark.parametrize(
@@ -128,10 +163,23 @@ def test_ranges_come_back_from_their_state(ranges):
         pytest.param("known", lambda known: known[:, None], id="two dimensions"),
         pytest.param("low", lambda low: low + torch.inf, id="no number"),
         pytest.param("high", lambda high: high * torch.nan, id="not a number"),
-        pytest.param("left", lambda left: left + 10**6, id="children outside"),
+        pytest.param("counts", lambda counts: counts[:-1], id="a tree is missing"),
+        pytest.param("counts", lambda counts: -counts, id="fewer than none"),
+        pytest.param("counts", lambda counts: counts + 2**62, id="more than there are"),
     ],
 )
-def test_damaged_ranges_are_refused(ranges, name, damage):
-    state = ranges.state()
-    with pytest.raises(ValueError, match=r"ranges?|tree|forest"):
-        Ranges.from_state(state | {name: damage(state[name])})
+def test_damaged_ranges_are_refused(ranged, name, damage):
+    state = ranged.ranges.state()
+    with pytest.raises(ValueError, match=r"ranges? in a forest's trees"):
+        Ranges.from_state(state | {name: damage(state[name])}, ranged.trees)
+
+
+def test_a_leaf_with_a_range_is_refused(ranged):
+    """A row that came there would never leave the nodes with ranges."""
+    state = ranged.ranges.state()
+    more = int(ranged.trees.node_counts[0] - ranged.ranges.counts[0])
+    counts = state["counts"].clone()
+    counts[0] += more
+    longer = {name: torch.cat([state[name], state[name][:1].expand(more)]) for name in ("known", "low", "high")}
+    with pytest.raises(ValueError, match="a leaf"):
+        Ranges.from_state(longer | {"counts": counts}, ranged.trees)

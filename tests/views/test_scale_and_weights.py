@@ -66,3 +66,8 @@ def test_in_small_tables_the_mixed_forest_counts_less_and_the_columns_more():
     assert small[2] < large[2]
     assert small[1] > large[1]
     assert small.sum() == pytest.approx(large.sum())
+
+
+def test_in_small_tables_what_lies_between_classes_counts_less():
+    small, large = (prior_weights(["zeta", "column-rivals"], n_rows) for n_rows in (50, 50_000))
+    assert small[1] < 0.6 * large[1]

@@ -49,9 +49,10 @@ Head = Callable[[int], nn.Module]
 
 @dataclass(frozen=True)
 class Seen:
-    """A chunk of rows (n, features), what each layer makes of it (members, n, d), and the head's output."""
+    """A chunk of rows (n, features), the same through the lens, each layer's output (members, n, d), and the head's."""
 
     rows: Tensor
+    inputs: Tensor
     layers: list[Tensor]
     description: Any
 
@@ -103,8 +104,9 @@ class Cohort:
         n_rows = len(x)
         if n_rows < SMALLEST_CHUNK:
             x = torch.cat([x, x.new_zeros(SMALLEST_CHUNK - n_rows, x.shape[1])])
-        layers = self.layers(x)
-        return summarise(Seen(x, layers, self.describe(layers[-1]))).cpu()[:n_rows]
+        inputs = self.through_lens(x)
+        layers = self._layers(inputs)
+        return summarise(Seen(x, inputs, layers, self.describe(layers[-1]))).cpu()[:n_rows]
 
     def part(self, first: int, end: int) -> Cohort:
         """Return members first .. end - 1 as a cohort of their own."""
@@ -128,7 +130,10 @@ class Cohort:
 
     def layers(self, x: Tensor) -> list[Tensor]:
         """Run a batch of rows (n, features) through every member: the output (members, n, d) of each layer."""
-        inputs = self._through_lens(x).to(self.device).unsqueeze(0).expand(self.n_members, -1, -1)
+        return self._layers(self.through_lens(x))
+
+    def _layers(self, seen: Tensor) -> list[Tensor]:
+        inputs = seen.to(self.device).unsqueeze(0).expand(self.n_members, -1, -1)
         if self.columns is not None:
             inputs = select_columns(inputs, self.columns)
         program = self.architecture.program
@@ -140,7 +145,8 @@ class Cohort:
         ]
         return [torch.cat(outputs) for outputs in zip(*members, strict=True)]
 
-    def _through_lens(self, x: Tensor) -> Tensor:
+    def through_lens(self, x: Tensor) -> Tensor:
+        """Rows (n, features) as the members are shown them."""
         return x if self.lens is None else self.lens(x)
 
     def describe(self, embedding: Tensor) -> object:

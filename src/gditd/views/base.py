@@ -17,6 +17,9 @@ class View(ABC):
     unit: ClassVar[float]
     """A small difference between two scores."""
 
+    of_columns: ClassVar[bool] = False
+    """Whether it looks at columns and at no layer: then any rows may teach it, those unknown to the members too."""
+
     @classmethod
     @abstractmethod
     def learn(cls, lesson: Lesson) -> Self:

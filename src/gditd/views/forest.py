@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -25,6 +25,13 @@ MOST_LEAVES = 4_096  # of a tree, so that a forest's size stays within bounds
 Floats = NDArray[np.floating[Any]]
 
 
+class Walk(NamedTuple):
+    """What n rows meet in a forest: shares of votes (n, classes), with made-up rows one more, and surprise (n,)."""
+
+    votes: Floats
+    surprise: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Forest:
     """Entropy of the votes: a row that the trees do not agree about is strange."""
@@ -42,18 +49,18 @@ class Forest:
         rows, codes = some_rows(lesson, rng)
         return cls(grown(rows, codes, np.ones(len(rows)), n_trees, rng), lesson.n_classes)
 
-    def votes(self, rows: Tensor) -> Floats:
-        """The share of votes for each class, (n, classes), and with made-up rows one more."""
-        return self.trees.class_shares(rows.cpu().numpy())
+    def walk(self, rows: Tensor) -> Walk:
+        """Send rows (n, features) through the trees."""
+        return Walk(*self.trees.walked(rows.cpu().numpy()))
 
-    def strangeness(self, rows: Tensor, votes: Floats) -> Floats:
-        """How strange rows and their votes are for each of the forest's views, (n, views)."""
-        entropies: Floats = -xlogy(votes, votes).sum(axis=1, keepdims=True)
+    def strangeness(self, walk: Walk) -> Floats:
+        """How strange rows are for each of the forest's views, (n, views)."""
+        entropies: Floats = -xlogy(walk.votes, walk.votes).sum(axis=1, keepdims=True)
         return entropies
 
-    def class_votes(self, votes: Floats) -> Floats:
+    def class_votes(self, walk: Walk) -> Floats:
         """The votes for known classes, (n, classes), as shares of 1."""
-        known = votes[:, : self.n_classes]
+        known = walk.votes[:, : self.n_classes]
         shares: Floats = known / np.maximum(known.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         return shares
 
@@ -93,13 +100,19 @@ class MixedForest(Forest):
             n_trees,
             rng,
         )
-        return cls(trees, lesson.n_classes, Ranges.of(trees, known))
+        trees, ranges = Ranges.of(trees, known)
+        return cls(trees, lesson.n_classes, ranges)
 
-    def strangeness(self, rows: Tensor, votes: Floats) -> Floats:
+    def walk(self, rows: Tensor) -> Walk:
+        """Send rows (n, features) through the trees; the nodes' surprise is averaged over those looked at."""
+        votes, surprise = self.trees.walked(rows.cpu().numpy(), (self.ranges.packed, self.ranges.counts))
+        return Walk(votes, surprise / self.ranges.n_trees)
+
+    def strangeness(self, walk: Walk) -> Floats:
         """Entropy of the votes for known classes with the votes for none of them, and how far outside rows lie."""
-        known = votes[:, : self.n_classes]
-        undecided = votes[:, self.n_classes] * np.log(self.n_classes + 1) - xlogy(known, known).sum(axis=1)
-        return np.column_stack([undecided, self.ranges.surprise(rows.cpu().numpy())])
+        known = walk.votes[:, : self.n_classes]
+        undecided = walk.votes[:, self.n_classes] * np.log(self.n_classes + 1) - xlogy(known, known).sum(axis=1)
+        return np.column_stack([undecided, walk.surprise])
 
     def state(self) -> dict[str, Tensor]:
         """The trees and the ranges in them."""
@@ -108,10 +121,9 @@ class MixedForest(Forest):
     @classmethod
     def from_state(cls, tensors: dict[str, Tensor], n_classes: int) -> Self:
         """Undo `state`."""
-        ranges = Ranges.from_state(part_of(tensors, "ranges."))
         trees = PackedForest.from_state({name: tensors[name] for name in tensors if not name.startswith("ranges.")})
         refuse_misfit(trees, n_classes + 1)
-        return cls(trees, n_classes, ranges)
+        return cls(trees, n_classes, Ranges.from_state(part_of(tensors, "ranges."), trees))
 
 
 def some_rows(lesson: Lesson, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:

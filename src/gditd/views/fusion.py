@@ -91,7 +91,7 @@ class Fusion:
         """Of each class, (n, classes), for encoded rows and what the views saw of them."""
         if self.naming is None:
             return self.pool.log_probabilities(looks.zeta, looks.votes)
-        votes = self.naming.class_votes(self.naming.votes(values))
+        votes = self.naming.class_votes(self.naming.walk(values))
         return self.pool.log_probabilities(looks.zeta, votes.astype(np.float64))
 
     @property

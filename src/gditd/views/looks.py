@@ -18,6 +18,7 @@ from gditd.views.forest import Forest, MixedForest
 from gditd.views.lesson import Lesson
 from gditd.views.mahalanobis import ColumnMahalanobis, EmbeddingMahalanobis, HiddenMahalanobis
 from gditd.views.prototypes import EmbeddingPrototypes, HiddenPrototypes
+from gditd.views.rivals import ColumnRivals
 from gditd.views.zeta import Disagreement, Zeta
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,7 @@ VIEWS: Mapping[str, type[View]] = {
     "hidden-mahalanobis": HiddenMahalanobis,
     "embedding-mahalanobis": EmbeddingMahalanobis,
     "column-mahalanobis": ColumnMahalanobis,
+    "column-rivals": ColumnRivals,
 }
 FORESTS: Mapping[str, type[Forest]] = {"mixed-forest": MixedForest, "forest": Forest}  # some give several views
 
@@ -64,9 +66,10 @@ class ViewSet:
         )
 
     def regrown(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> ViewSet:
-        """Return the views with forests grown from more rows, and where they can from some known to be of no class."""
+        """Return the views with what needs no network learned from more rows, forests also from some of no class."""
+        views = {name: VIEWS[name].learn(lesson) if view.of_columns else view for name, view in self.views.items()}
         forests = {name: FORESTS[name].learn(lesson, trees[name], ood) for name in self.forests}
-        return replace(self, forests=forests)
+        return replace(self, views=views, forests=forests)
 
     @property
     def names(self) -> list[str]:
@@ -91,9 +94,9 @@ class ViewSet:
         """Look at encoded rows (n, width)."""
         n_views, k = len(self.views), len(self.classes)
         seen = cohort.look(values, self._summary).numpy()
-        votes = {name: forest.votes(values) for name, forest in self.forests.items()}
-        strangeness = [forest.strangeness(values, votes[name]) for name, forest in self.forests.items()]
-        shares = [forest.class_votes(votes[name]) for name, forest in self.forests.items()]
+        walks = [(forest, forest.walk(values)) for forest in self.forests.values()]
+        strangeness = [forest.strangeness(walk) for forest, walk in walks]
+        shares = [forest.class_votes(walk) for forest, walk in walks]
         return Looks(
             np.column_stack([seen[:, :n_views], *strangeness]),
             seen[:, n_views:],
@@ -130,5 +133,5 @@ class ViewSet:
 def fitting_names(names: Sequence[str], *, width: int, n_classes: int) -> list[str]:
     """Those of the views that make sense for a table of this encoded width and number of classes."""
     too_wide = {"column-mahalanobis"} if width > WIDEST else set()
-    nothing_to_vote_on = {"forest"} if n_classes < 2 else set()
-    return [name for name in names if name not in too_wide | nothing_to_vote_on]
+    needs_rivals = {"column-rivals", "forest"} if n_classes < 2 else set()
+    return [name for name in names if name not in too_wide | needs_rivals]

@@ -57,7 +57,12 @@ class Mahalanobis(View):
     def scores(self, seen: Seen) -> Tensor:
         """One score a class."""
         white = torch.bmm(self.points(seen.layers), self.whitening)
-        return squared_distances(white, self.centers).sqrt().mean(0)
+        return self.distances(white, self.centers).mean(0)
+
+    @staticmethod
+    def distances(white: Tensor, centers: Tensor) -> Tensor:
+        """From points (..., n, r) to centres (..., k, r). In float64: each is the difference of far larger numbers."""
+        return squared_distances(white.double(), centers.double()).sqrt()
 
     def state(self) -> dict[str, Tensor]:
         """The matrices."""
@@ -85,6 +90,8 @@ class HiddenMahalanobis(Mahalanobis):
 class ColumnMahalanobis(Mahalanobis):
     """Among the encoded columns, without any network."""
 
+    of_columns: ClassVar[bool] = True
+
     @classmethod
     def learn(cls, lesson: Lesson) -> Self:
         """Take means and covariance from the rows themselves."""
@@ -96,7 +103,7 @@ class ColumnMahalanobis(Mahalanobis):
     def scores(self, seen: Seen) -> Tensor:
         """One score a class."""
         white = seen.rows.cpu() @ self.whitening[0]
-        return squared_distances(white, self.centers[0]).sqrt()
+        return self.distances(white, self.centers[0])
 
 
 def whiten(
@@ -110,7 +117,8 @@ def whiten(
     least = ridge or max(SMALLEST_SPREAD * variances.max(), SMALLEST_VARIANCE)
     kept = variances >= least * (1 - 1e-9)
     kept[-1] = True  # the largest, even where all points of a class are the same
-    whitening = axes[:, kept] / np.sqrt(np.maximum(variances[kept], least))
+    # In the order of a model file: a product depends, in its last bits, on how its factors lie in memory.
+    whitening = np.ascontiguousarray(axes[:, kept] / np.sqrt(np.maximum(variances[kept], least)))
     return torch.from_numpy(whitening).float(), torch.from_numpy(means @ whitening).float()
 
 

@@ -24,102 +24,76 @@ FEWEST_KNOWN = 8  # rows that have come to a node: the range of fewer tells litt
 FULL_WORTH = 0.5  # of the range's width beyond its end
 NARROWEST = 1e-3  # half a width, on the scale of encoded columns: where all rows are equal, little more is outside
 
+KINDS: dict[str, type[np.generic]] = {"counts": np.int64, "known": np.int32, "low": np.float32, "high": np.float32}
+
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """The upper parts of trees, and of each node how many known rows came to it and their range in its column.
+    """Of the first nodes of each tree: how many known rows came to them, and their range in the node's column."""
 
-    Every way through a tree ends in its last node, a leaf, to which no row came.
-    """
-
-    trees: PackedForest
-    known: NDArray[np.int32]  # (nodes,)
+    counts: NDArray[np.int64]  # (trees,) nodes of each tree that have a range
+    known: NDArray[np.int32]  # (nodes with a range,), tree after tree
     low: NDArray[np.float32]
     high: NDArray[np.float32]
 
     @classmethod
-    def of(cls, forest: PackedForest, rows: NDArray[np.float32]) -> Self:
-        """Send known rows (n, features) through a forest."""
+    def of(cls, forest: PackedForest, rows: NDArray[np.float32]) -> tuple[PackedForest, Self]:
+        """Send known rows (n, features) through a forest; returned with the nodes first that have a range."""
         from gditd.views.walk import ranges_of_nodes  # noqa: PLC0415 - takes a moment, and not every command needs it
 
         nodes, counts = forest.walkable(MOST_TREES)
         known, low, high = ranges_of_nodes(nodes, counts, forest.fitting(rows), DEEPEST)
-        upper = Upper(counts, known >= FEWEST_KNOWN)
-        return cls(upper.parts(forest), upper.of(known), upper.of(low), upper.of(high))
-
-    def surprise(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        """What the nodes on their way say of rows (n, features), (n,), averaged over the trees."""
-        from gditd.views.walk import summed_surprise  # noqa: PLC0415 - as above
-
-        nodes, counts = self.trees.walkable()
-        sums: NDArray[np.float64] = summed_surprise(nodes, counts, self._packed, self.trees.fitting(rows))
-        return sums / len(counts)
+        enough = known >= FEWEST_KNOWN
+        first = np.zeros(len(forest.left), dtype=np.bool_)
+        first[: len(enough)] = enough
+        own_counts = np.bincount(forest.tree_of_node[first], minlength=len(forest.node_counts))
+        return forest.reordered(first), cls(own_counts, known[enough], low[enough], high[enough])
 
     @property
-    def worth(self) -> NDArray[np.float32]:
-        """What a row outside is worth, (nodes,); nothing in leaves."""
-        worth: NDArray[np.float64] = np.log((np.maximum(self.known, 1) + 1) / 2)
-        return worth.astype(np.float32)
+    def n_trees(self) -> int:
+        """How many trees are looked at."""
+        return min(len(self.counts), MOST_TREES)
 
-    @property
-    def steepness(self) -> NDArray[np.float32]:
-        """By how much of its worth a step outside counts, (nodes,)."""
-        steepness: NDArray[np.float32] = 1 / np.maximum(FULL_WORTH * (self.high - self.low), np.float32(NARROWEST))
-        return steepness
+    def with_ends(self, values: NDArray[Any], at_end: Any) -> NDArray[Any]:
+        """Values of the nodes with ranges, and behind those of each tree one more, for all its other nodes."""
+        return np.insert(values, np.cumsum(self.counts), at_end)
 
     @cached_property
-    def _packed(self) -> NDArray[Any]:
-        """What the compiled walk goes by."""
+    def packed(self) -> NDArray[Any]:
+        """As the compiled walk takes them; where no known row came, outside is worth nothing."""
         from gditd.views.walk import RANGE  # noqa: PLC0415 - as above
 
-        packed = np.empty(len(self.known), dtype=RANGE)
-        for name in ("low", "high", "steepness", "worth"):
-            packed[name] = getattr(self, name)
+        known, low, high = (self.with_ends(values, 0) for values in (self.known, self.low, self.high))
+        packed = np.empty(len(known), dtype=RANGE)
+        packed["low"], packed["high"] = low, high
+        packed["steepness"] = 1 / np.maximum(FULL_WORTH * (high - low), np.float32(NARROWEST))
+        packed["worth"] = np.log((np.maximum(known, 1) + 1) / 2)
         return packed
 
     def state(self) -> dict[str, Tensor]:
         """All arrays, by name."""
-        own = {name: torch.from_numpy(getattr(self, name)) for name in ("known", "low", "high")}
-        return self.trees.state() | own
+        return {name: torch.from_numpy(getattr(self, name)) for name in KINDS}
 
     @classmethod
-    def from_state(cls, tensors: dict[str, Tensor]) -> Self:
-        """Undo `state`; ValueError where the arrays do not fit together."""
-        own = ("known", "low", "high")
-        trees = PackedForest.from_state({name: value for name, value in tensors.items() if name not in own})
-        ranges = cls(trees, *(tensors[name].numpy() for name in own))
-        found = [(array.dtype, array.shape) for array in (ranges.known, ranges.low, ranges.high)]
-        if found != [(np.dtype(kind), trees.left.shape) for kind in (np.int32, np.float32, np.float32)]:
-            raise ValueError("the ranges in a forest's trees do not fit its nodes")
-        if not (np.isfinite(ranges.low).all() and np.isfinite(ranges.high).all()):
-            raise ValueError("a range in a forest's trees is not finite")
+    def from_state(cls, tensors: dict[str, Tensor], forest: PackedForest) -> Self:
+        """Undo `state`; ValueError where the arrays do not fit together or to the forest."""
+        arrays = {name: np.require(tensors[name].numpy(), requirements=["C", "A"]) for name in KINDS}
+        ranges = cls(**arrays)
+        ranges._refuse_unsafe(forest)
         return ranges
 
-
-class Upper:
-    """Nodes of the first trees that are kept, each only where its parent is, and a leaf behind those of each tree."""
-
-    def __init__(self, counts: NDArray[np.int64], kept: NDArray[np.bool_]) -> None:
-        self._counts, self._kept = counts, kept
-        self._tree = np.repeat(np.arange(len(counts)), counts)
-        self._n_kept = np.bincount(self._tree[kept], minlength=len(counts))
-
-    def of(self, values: NDArray[Any], in_leaf: int = 0) -> NDArray[Any]:
-        """What belongs to the nodes, of those that are kept and of the leaves."""
-        return np.insert(values[: len(self._kept)][self._kept], np.cumsum(self._n_kept), in_leaf)
-
-    def parts(self, forest: PackedForest) -> PackedForest:
-        """The trees; all ways through one end in its leaf."""
-        number = np.cumsum(self._kept) - 1 - (np.cumsum(self._n_kept) - self._n_kept)[self._tree]  # in its tree
-        number = np.where(self._kept, number, self._n_kept[self._tree]).astype(np.int32)
-        first = (np.cumsum(self._counts) - self._counts)[self._tree]
-        left, right = (number[first + side[: len(first)]] for side in forest.children)
-        return PackedForest(
-            n_features=forest.n_features,
-            node_counts=self._n_kept + 1,
-            left=self.of(left, in_leaf=-1),
-            right=self.of(right),
-            feature=self.of(forest.feature),
-            threshold=self.of(forest.threshold),
-            shares=np.zeros((1, 1), np.float32),
-        )
+    def _refuse_unsafe(self, forest: PackedForest) -> None:
+        """Refuse what a walk would not end with: it takes the first nodes for inner ones."""
+        if {name: getattr(self, name).dtype for name in KINDS} != KINDS:
+            raise ValueError("the ranges in a forest's trees are not of the right types")
+        if (
+            self.counts.shape != forest.node_counts.shape
+            or not ((self.counts >= 0) & (self.counts <= forest.node_counts)).all()
+        ):
+            raise ValueError("the ranges in a forest's trees do not fit its nodes")
+        if any(values.shape != (self.counts.sum(),) for values in (self.known, self.low, self.high)):
+            raise ValueError("the ranges in a forest's trees are not all there")
+        if (forest.left[forest.number_in_tree < np.repeat(self.counts, forest.node_counts)] == -1).any():
+            raise ValueError("a leaf of a forest's trees has a range")
+        if not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
+            raise ValueError("a range in a forest's trees is not finite")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -56,14 +56,21 @@ class PackedForest:
             ),
         )
 
-    def class_shares(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Class shares (n, classes) of rows (n, features), averaged over trees."""
-        from gditd.views.walk import summed_shares  # noqa: PLC0415 - takes a moment, and not every command needs it
+    def walked(
+        self, rows: NDArray[np.float32], ranges: tuple[NDArray[Any], NDArray[np.int64]] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Class shares (n, classes) of rows (n, features), averaged over trees, and what ranges say, (n,), added up.
 
-        leaves = self.right.view(np.uint32)
-        sums = summed_shares(self._nodes, leaves, self.node_counts, self.shares, self.fitting(rows))
-        sums /= len(self.node_counts)
-        return sums
+        `ranges` are those of each tree's first nodes, as the compiled walk takes them, and how many a tree has.
+        """
+        from gditd.views.walk import RANGE, walked  # noqa: PLC0415 - takes a moment, and not every command needs it
+
+        n_trees = len(self.node_counts)
+        trees = (self._nodes, self.right.view(np.uint32), self.node_counts, self.shares)
+        none = np.zeros(n_trees, dtype=RANGE), np.zeros(n_trees, dtype=np.int64)
+        sums, surprise = walked(trees, ranges or none, self.fitting(rows))
+        sums /= n_trees
+        return sums, surprise
 
     def fitting(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return rows as the compiled walk takes them; ValueError where they do not have the forest's width."""
@@ -71,8 +78,8 @@ class PackedForest:
             raise ValueError(f"the forest takes rows of {self.n_features} features, got shape {rows.shape}")
         return np.require(rows, np.float32, ["C", "A"])
 
-    def walkable(self, most: int | None = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Nodes and node counts of all trees or the first ones, as the compiled walk takes them."""
+    def walkable(self, most: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Nodes and node counts of the first trees, as the compiled walk takes them."""
         counts = self.node_counts[:most]
         return self._nodes[: counts.sum()], counts
 
@@ -90,14 +97,38 @@ class PackedForest:
     @property
     def children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Each node's two, by their numbers in the tree; a leaf is its own child, so that a row stays there."""
-        leaf, number = self.left == -1, self._number_in_tree
+        leaf, number = self.left == -1, self.number_in_tree
         return np.where(leaf, number, self.left), np.where(leaf, number, self.right)
 
     @property
-    def _number_in_tree(self) -> NDArray[np.int64]:
+    def tree_of_node(self) -> NDArray[np.int64]:
+        """The number of every node's tree."""
+        return np.repeat(np.arange(len(self.node_counts)), self.node_counts)
+
+    @property
+    def first_of_tree(self) -> NDArray[np.int64]:
+        """Where the tree of every node starts."""
+        return np.repeat(np.cumsum(self.node_counts) - self.node_counts, self.node_counts)
+
+    @property
+    def number_in_tree(self) -> NDArray[np.int64]:
         """Of every node: children are given by it."""
-        first = np.cumsum(self.node_counts) - self.node_counts
-        return np.arange(len(self.left)) - np.repeat(first, self.node_counts)
+        return np.arange(len(self.left)) - self.first_of_tree
+
+    def reordered(self, first: NDArray[np.bool_]) -> PackedForest:
+        """Return the same with some nodes (nodes,) in front of their tree's others; a node's parent is one of them."""
+        order = np.lexsort((~first, self.tree_of_node))
+        number = np.empty_like(order)
+        number[order] = self.number_in_tree
+        left, right = (number[self.first_of_tree + side] for side in self.children)
+        leaf = self.left == -1
+        return replace(
+            self,
+            left=np.where(leaf, -1, left).astype(np.int32)[order],
+            right=np.where(leaf, self.right, right).astype(np.int32)[order],
+            feature=self.feature[order],
+            threshold=self.threshold[order],
+        )
 
     def state(self) -> dict[str, Tensor]:
         """All arrays, by name."""
@@ -137,7 +168,7 @@ class PackedForest:
             raise ValueError("the nodes of a forest are not all there")
         leaf = self.left == -1
         inner = ~leaf
-        number, n_own = self._number_in_tree[inner], np.repeat(counts, counts)[inner]
+        number, n_own = self.number_in_tree[inner], np.repeat(counts, counts)[inner]
         for child in (self.left[inner], self.right[inner]):
             if not ((number < child) & (child < n_own)).all():
                 raise ValueError("a tree's node has a child outside the nodes below it")

@@ -39,63 +39,15 @@ def compiled(function: _Function, signature: object) -> _Function:
 
 
 @inlined
-def _block(rows: NDArray[np.float32]) -> Any:
-    """How many rows go through all trees together."""
-    return max(BLOCK_VALUES // rows.shape[1] // LANES, 1) * LANES
-
-
-@inlined
-def _child(tree: NDArray[Any], place: Any, rows: NDArray[np.float32], row: Any) -> Any:
-    """Where a row goes from a place in a tree; what is not a number lies beyond every threshold."""
-    node = tree[place]
-    return node.left if rows[row, node.feature] <= node.threshold else node.right
+def _child(node: Any, value: Any) -> Any:
+    """Where a row goes from a node by its value there; what is not a number lies beyond every threshold."""
+    return node.left if value <= node.threshold else node.right
 
 
 @inlined
 def _add(sums: NDArray[np.float64], row: Any, shares: NDArray[np.float32], leaf: Any) -> None:
     for c in range(shares.shape[1]):
         sums[row, c] += shares[leaf, c]
-
-
-def _summed_shares(
-    nodes: NDArray[Any],
-    leaves: NDArray[np.uint32],
-    node_counts: NDArray[np.int64],
-    shares: NDArray[np.float32],
-    rows: NDArray[np.float32],
-) -> NDArray[np.float64]:
-    """Add up (n, classes), tree after tree, the shares of the leaves that rows (n, features) come to.
-
-    Nothing is checked: nodes, leaves and rows must fit. Places are unsigned, as an index that may be negative takes
-    longer.
-    """
-    sums = np.zeros((len(rows), shares.shape[1]))
-    at = np.empty(LANES, np.uint32)
-    block = _block(rows)
-    for first in range(0, len(rows), block):
-        end = min(first + block, len(rows))
-        start = 0
-        for count in node_counts:
-            tree, leaf = nodes[start : start + count], leaves[start : start + count]
-            start += count
-            for group in range(first, end - LANES + 1, LANES):
-                own = rows[group : group + LANES]
-                at[:] = 0
-                moved = np.uint32(1)
-                while moved:
-                    moved = np.uint32(0)
-                    for lane in range(LANES):
-                        child = _child(tree, at[lane], own, np.uint64(lane))
-                        moved |= child ^ at[lane]
-                        at[lane] = child
-                for lane in range(LANES):
-                    _add(sums, group + lane, shares, leaf[at[lane]])
-            for row in range(end - (end - first) % LANES, end):
-                place = np.uint32(0)
-                while tree[place].left != place:
-                    place = _child(tree, place, rows, row)
-                _add(sums, row, shares, leaf[place])
-    return sums
 
 
 @inlined
@@ -105,49 +57,71 @@ def _surprise(own: Any, value: Any) -> Any:
     return own.worth * min(max(outside * own.steepness, np.float32(0)), np.float32(1))
 
 
-def _summed_surprise(
-    nodes: NDArray[Any],
-    node_counts: NDArray[np.int64],
-    ranges: NDArray[Any],
+def _walked(
+    trees: tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64], NDArray[np.float32]],
+    tree_ranges: tuple[NDArray[Any], NDArray[np.int64]],
     rows: NDArray[np.float32],
-) -> NDArray[np.float64]:
-    """Add up (n,), tree after tree, what the nodes that rows (n, features) come to say of them.
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Add up, tree after tree, what rows (n, features) meet on their way.
 
-    A leaf says nothing: its worth must be 0. Nothing is checked.
+    That is the shares of the leaves they come to, (n, classes), and what the ranges on their way there say, (n,).
+    `trees` are nodes, the number of each node's leaf, how many nodes each tree has, and the leaves' shares. A tree's
+    first nodes have ranges, as many as it counts; behind those follows one more, worth nothing, for all others.
+
+    Nothing is checked: everything must fit. Places are unsigned, as an index that may be negative takes longer.
     """
-    sums = np.zeros(len(rows))
+    nodes, leaves, node_counts, shares = trees
+    ranges, range_counts = tree_ranges
+    sums, surprise = np.zeros((len(rows), shares.shape[1])), np.zeros(len(rows))
     at, found = np.empty(LANES, np.uint32), np.empty(LANES)
-    block = _block(rows)
+    block = max(BLOCK_VALUES // rows.shape[1] // LANES, 1) * LANES
     for first in range(0, len(rows), block):
         end = min(first + block, len(rows))
-        start = 0
-        for count in node_counts:
-            tree, own = nodes[start : start + count], ranges[start : start + count]
+        start, range_start = 0, 0
+        for number in range(len(node_counts)):
+            count: Any = node_counts[number]
+            n_ranges: Any = np.uint32(range_counts[number])
+            tree, leaf = nodes[start : start + count], leaves[start : start + count]
+            own = ranges[range_start : range_start + n_ranges + 1]
             start += count
+            range_start += n_ranges + 1
             for group in range(first, end - LANES + 1, LANES):
                 some = rows[group : group + LANES]
                 at[:] = 0
-                found[:] = 0
+                if n_ranges:
+                    found[:] = 0
+                    within = True
+                    while within:
+                        within = False
+                        for lane in range(LANES):
+                            place = at[lane]
+                            node = tree[place]
+                            value = some[np.uint64(lane), node.feature]
+                            found[lane] += _surprise(own[min(place, n_ranges)], value)
+                            child = _child(node, value)
+                            within = within or child < n_ranges
+                            at[lane] = child
+                    for lane in range(LANES):
+                        surprise[group + lane] += found[lane]
                 moved = np.uint32(1)
                 while moved:
                     moved = np.uint32(0)
                     for lane in range(LANES):
-                        place = at[lane]
-                        node = tree[place]
-                        value = some[np.uint64(lane), node.feature]
-                        found[lane] += _surprise(own[place], value)
-                        child = node.left if value <= node.threshold else node.right
-                        moved |= child ^ place
+                        node = tree[at[lane]]
+                        child = _child(node, some[np.uint64(lane), node.feature])
+                        moved |= child ^ at[lane]
                         at[lane] = child
                 for lane in range(LANES):
-                    sums[group + lane] += found[lane]
+                    _add(sums, group + lane, shares, leaf[at[lane]])
             for row in range(end - (end - first) % LANES, end):
                 place, alone = np.uint32(0), 0.0
                 while tree[place].left != place:
-                    alone += _surprise(own[place], rows[row, tree[place].feature])
-                    place = _child(tree, place, rows, row)
-                sums[row] += alone
-    return sums
+                    value = rows[row, tree[place].feature]
+                    alone += _surprise(own[min(place, n_ranges)], value)
+                    place = _child(tree[place], value)
+                surprise[row] += alone
+                _add(sums, row, shares, leaf[place])
+    return sums, surprise
 
 
 def _ranges_of_nodes(
@@ -171,7 +145,7 @@ def _ranges_of_nodes(
                 low[at] = value if known[at] == 0 else min(low[at], value)
                 high[at] = value if known[at] == 0 else max(high[at], value)
                 known[at] += 1
-                place = _child(tree, place, rows, row)
+                place = _child(tree[place], value)
         start += count
     return known, low, high
 
@@ -181,23 +155,18 @@ def _given(kind: Any, n_dimensions: int) -> Any:
     return numba.types.Array(kind, n_dimensions, "C", readonly=True)
 
 
-summed_shares = compiled(
-    _summed_shares,
-    numba.float64[:, ::1](
-        _given(numba.from_dtype(NODE), 1),
-        _given(numba.uint32, 1),
-        _given(numba.int64, 1),
-        _given(numba.float32, 2),
-        _given(numba.float32, 2),
-    ),
-)
-
-summed_surprise = compiled(
-    _summed_surprise,
-    numba.float64[::1](
-        _given(numba.from_dtype(NODE), 1),
-        _given(numba.int64, 1),
-        _given(numba.from_dtype(RANGE), 1),
+walked = compiled(
+    _walked,
+    numba.types.Tuple((numba.float64[:, ::1], numba.float64[::1]))(
+        numba.types.Tuple(
+            (
+                _given(numba.from_dtype(NODE), 1),
+                _given(numba.uint32, 1),
+                _given(numba.int64, 1),
+                _given(numba.float32, 2),
+            )
+        ),
+        numba.types.Tuple((_given(numba.from_dtype(RANGE), 1), _given(numba.int64, 1))),
         _given(numba.float32, 2),
     ),
 )

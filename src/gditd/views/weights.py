@@ -21,11 +21,13 @@ PRIOR = {
     "hidden-mahalanobis": 0.7,
     "embedding-mahalanobis": 0.8,
     "column-mahalanobis": 0.7,
+    "column-rivals": 1.5,
     "mixed-forest": 2.5,
     "mixed-ranges": 1.5,
     "forest": 1.0,
 }
 MIXED_FOREST_NEEDS = 100  # rows: from so many it counts half as much as from very many
+RIVALS_NEED = 300  # rows, likewise: prototypes of a handful of rows tell little of what lies between classes
 COLUMNS_OF_FEW_ROWS = 2.0  # by how much more the columns' own distance counts where there are hardly any rows
 FEW_ROWS = 200
 
@@ -63,6 +65,7 @@ def prior_weights(names: Sequence[str], n_rows: int) -> Floats:
     """What views count where nothing is known of a table but its training rows' number; they sum to 1."""
     weights = dict(PRIOR)
     weights["mixed-forest"] *= n_rows / (n_rows + MIXED_FOREST_NEEDS)
+    weights["column-rivals"] *= n_rows / (n_rows + RIVALS_NEED)
     weights["column-mahalanobis"] += COLUMNS_OF_FEW_ROWS * FEW_ROWS / (n_rows + FEW_ROWS)
     return normalised(np.array([weights[name] for name in names]))
 

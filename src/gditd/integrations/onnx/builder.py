@@ -37,6 +37,12 @@ class GraphBuilder:
         """Add a node and return its only result."""
         return self._node(helper.make_node(op, self._names(operands), [self._new(op)], domain=domain, **attributes))
 
+    def second_of(self, op: str, *operands: Operand) -> Value:
+        """Add a node and return the second of its two results."""
+        name = self._new(op)
+        self._node(helper.make_node(op, self._names(operands), [f"{name}.first", name]))
+        return name
+
     def with_long_attributes(self, op: str, operand: Value, attributes: Mapping[str, Any]) -> Value:
         """Add a node of ai.onnx.ml with lists so long that checking every element, as usual, would take its time."""
         node = helper.make_node(op, [operand], [self._new(op)], domain=ML)

@@ -76,23 +76,36 @@ def strangeness(graph: GraphBuilder, forest: Forest, features: Value, shares: Va
     known = between(graph, shares, 0, forest.n_classes)
     made_up = graph("Mul", between(graph, shares, forest.n_classes, forest.n_classes + 1), np.log(forest.n_classes + 1))
     undecided = graph("Sub", made_up, reduced(graph, "Sum", times_own_log(graph, known), 1))
-    return side_by_side(graph, [undecided, surprise(graph, features, forest.ranges)])
+    return side_by_side(graph, [undecided, surprise(graph, features, forest.trees, forest.ranges)])
 
 
-def surprise(graph: GraphBuilder, features: Value, ranges: Ranges) -> Value:
+def surprise(graph: GraphBuilder, features: Value, trees: PackedForest, ranges: Ranges) -> Value:
     """How far outside the known rows' ranges rows lie on their way through trees, (n, 1): all trees, step by step.
 
-    Each step goes one node deeper; a row that has come to its end stays there, where nothing is outside.
+    Each step goes one node deeper; a row that has left the nodes with ranges stays at an end of its own, where nothing
+    is outside.
     """
-    trees = ranges.trees
-    first = np.cumsum(trees.node_counts) - trees.node_counts
-    children = [side + np.repeat(first, trees.node_counts) for side in trees.children]
-    numbers = np.stack([trees.threshold, ranges.low, ranges.high, ranges.steepness, ranges.worth], axis=1)
+    with_range = trees.number_in_tree < np.repeat(ranges.counts, trees.node_counts)
+    tree = trees.tree_of_node[with_range]
+    sizes = ranges.counts + 1
+    first = (np.cumsum(sizes) - sizes)[: ranges.n_trees]
+    end = np.cumsum(sizes) - 1
+    children = [
+        ranges.with_ends(
+            np.where(side[with_range] < ranges.counts[tree], first[tree] + side[with_range], end[tree]), end
+        )
+        for side in trees.children
+    ]
+    thresholds, features_asked = (
+        ranges.with_ends(values[with_range], 0) for values in (trees.threshold, trees.feature)
+    )
+    own = ranges.packed
+    numbers = np.stack([thresholds, own["low"], own["high"], own["steepness"], own["worth"]], axis=1)
     n_rows = graph("Shape", features, start=0, end=1)
     place = graph("Expand", first[None], graph("Concat", n_rows, np.array([1]), axis=0))
     total: Operand = np.zeros((1, 1))
     for _ in range(DEEPEST):
-        value = graph("GatherElements", features, graph("Gather", trees.feature.astype(np.int64), place), axis=1)
+        value = graph("GatherElements", features, graph("Gather", features_asked.astype(np.int64), place), axis=1)
         threshold, low, high, steepness, worth = columns_of(graph, graph("Gather", numbers, place), numbers.shape[1])
         outside = graph("Max", graph("Sub", low, value), graph("Sub", value, high))
         share = bounded(graph, graph("Mul", outside, steepness), np.float32(0), np.float32(1))

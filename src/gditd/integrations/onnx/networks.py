@@ -22,15 +22,18 @@ from gditd.training import Cohort
 Tensors = Mapping[str, Tensor]
 
 
-def layer_outputs(graph: GraphBuilder, features: Value, cohort: Cohort) -> list[Value]:
-    """What each layer of all members makes of rows (n, width), the embedding last: (members, n, d) each."""
+def inputs_of(graph: GraphBuilder, features: Value, cohort: Cohort) -> Value:
+    """Rows (n, width) as the members are shown them."""
+    return seen_through(graph, features, cohort.lens) if isinstance(cohort.lens, Lens) else features
+
+
+def layer_outputs(graph: GraphBuilder, inputs: Value, cohort: Cohort) -> list[Value]:
+    """What each layer of all members makes of its inputs, the embedding last: (members, n, d) each."""
     network, tensors = cohort.architecture.network, cohort.network
-    if isinstance(cohort.lens, Lens):
-        features = seen_through(graph, features, cohort.lens)
     if isinstance(network, MLP):
-        return mlp_layers(graph, features, tensors, len(network.layers))
+        return mlp_layers(graph, inputs, tensors, len(network.layers))
     assert isinstance(network, ResidualMLP)  # `refuse_unfit` has let nothing else pass
-    return residual_layers(graph, features, tensors, network)
+    return residual_layers(graph, inputs, tensors, network)
 
 
 def seen_through(graph: GraphBuilder, features: Value, lens: Lens) -> Value:

@@ -11,8 +11,8 @@ from gditd.integrations.onnx.builder import GraphBuilder, Value
 from gditd.integrations.onnx.encoding import never_seen
 from gditd.integrations.onnx.fusion import fused
 from gditd.integrations.onnx.looks import Sight
-from gditd.integrations.onnx.networks import layer_outputs, picked_member, zeta_of_members
-from gditd.integrations.onnx.operations import as_double, as_single, between, reduced, side_by_side
+from gditd.integrations.onnx.networks import inputs_of, layer_outputs, picked_member, zeta_of_members
+from gditd.integrations.onnx.operations import as_double, as_single, between, side_by_side
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ def without_last(graph: GraphBuilder, values: Value) -> Value:
 def scores_in_company(graph: GraphBuilder, features: Value, model: FittedModel) -> Scores:
     """Score two rows or more."""
     n_members = model.cohort.n_members
-    layers = layer_outputs(graph, features, model.cohort)
+    inputs = inputs_of(graph, features, model.cohort)
+    layers = layer_outputs(graph, inputs, model.cohort)
     zeta = zeta_of_members(graph, layers[-1], model.cohort)
     evidence = never_seen(graph, features, model.encoder)
     members = [
@@ -61,7 +62,7 @@ def scores_in_company(graph: GraphBuilder, features: Value, model: FittedModel) 
     if model.fusion is None:
         by_fold = side_by_side(graph, [[*members, mean][fold] for fold in model.folds.tolist()] or [mean])
         return Scores(mean, mean, by_fold, as_double(graph, mean))
-    sight = Sight(graph, features, layers, reduced(graph, "Mean", zeta, 0, keep=False), n_members)
+    sight = Sight(graph, features=features, inputs=inputs, layers=layers, zeta=zeta, members=n_members)
     both = fused(graph, model.fusion, sight)
     named, calibrated = (as_single(graph, lessened(graph, own, evidence)) for own in (both.named, both.scores))
     return Scores(named, mean, calibrated, both.ranking)

@@ -1,0 +1,98 @@
+"""Between classes: how much nearer a row is to one known class than to the next.
+
+A row far from everything may yet be like one class only; a row right between two classes belongs to neither, however
+near it is. Columns are seen as the networks see them, along their principal axes. An axis along which rows differ a
+lot counts for more than one along which they hardly do, but not in proportion: its root does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+from torch import Tensor
+
+from gditd.nn.descriptor import LARGEST_DISTANCE
+from gditd.training.cohort import Seen
+from gditd.views.base import View
+from gditd.views.clusters import Clusters
+from gditd.views.lesson import Lesson, balanced_sample
+
+N_PROTOTYPES = 1_024  # of all classes together
+MOST_ROWS = 12_000  # that they are learned from, about as many of each class
+MOST_AXES = 64
+SMALLEST_SPREAD = 1e-4  # of an axis, as a share of the widest one's variance
+NEAREST = 1e-3  # a squared distance; nearer than that rows are not told apart
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnRivals(View):
+    """The squared distance to the nearest prototype, as a share of that to the nearest one of any other class.
+
+    `axes` (d, r) and `origin` (r,) take rows to the space in which distances count; `prototypes` (k, p, r) lie there.
+    """
+
+    unit: ClassVar[float] = 0.01
+    of_columns: ClassVar[bool] = True
+
+    axes: Tensor
+    origin: Tensor
+    prototypes: Tensor
+
+    @classmethod
+    def learn(cls, lesson: Lesson) -> Self:
+        """Find the axes, and cluster each class's rows along them."""
+        rng = np.random.default_rng(lesson.seed)
+        some = balanced_sample(lesson.codes, lesson.n_classes, max(MOST_ROWS // lesson.n_classes, 1), rng)
+        rows = lesson.cohort.through_lens(lesson.rows[torch.from_numpy(some)])
+        axes, origin = principal_axes(rows.double().numpy(), lesson.seed)
+        points = (rows @ axes - origin).unsqueeze(0)
+        of_class = Clusters(N_PROTOTYPES).of_classes(points, lesson.codes[some], lesson.n_classes, rng)
+        most = max(own.shape[1] for own in of_class)
+        return cls(axes, origin, torch.cat([repeated(own, most) for own in of_class]))
+
+    def scores(self, seen: Seen) -> Tensor:
+        """One score for all classes."""
+        points = seen.inputs.cpu() @ self.axes - self.origin
+        k, p, r = self.prototypes.shape
+        # |x - m|^2 = |x|^2 - 2 (x m - |m|^2 / 2): the largest of what is in brackets tells which prototype is nearest.
+        likeness, nearest = torch.addmm(self.halved, points, self.prototypes.view(k * p, r).mT).view(-1, k, p).max(-1)
+        classes = likeness.topk(2).indices
+        two = self.prototypes[classes, nearest.gather(1, classes)]
+        # As the difference of large numbers the distance would be inexact, and depend on how rows are grouped.
+        distances = (points.unsqueeze(1) - two).square().sum(-1).clamp_max(LARGEST_DISTANCE) + NEAREST
+        return distances.amin(1, keepdim=True) / distances.amax(1, keepdim=True)
+
+    @cached_property
+    def halved(self) -> Tensor:
+        """Minus half of each prototype's squared length, (k * p,)."""
+        return self.prototypes.square().sum(-1).view(-1) / -2
+
+    def state(self) -> dict[str, Tensor]:
+        """Axes and prototypes."""
+        return {"axes": self.axes, "origin": self.origin, "prototypes": self.prototypes}
+
+    @classmethod
+    def from_state(cls, tensors: dict[str, Tensor]) -> Self:
+        """Undo `state`."""
+        return cls(tensors["axes"], tensors["origin"], tensors["prototypes"])
+
+
+def principal_axes(rows: NDArray[np.float64], seed: int) -> tuple[Tensor, Tensor]:
+    """Axes (d, r), each divided by the root of the rows' spread along it, and the rows' mean along them, (r,)."""
+    found = PCA(min(MOST_AXES, *rows.shape), random_state=seed).fit(rows)
+    variances = found.explained_variance_
+    kept = variances > SMALLEST_SPREAD * variances[0]
+    axes = np.ascontiguousarray(found.components_[kept].T / variances[kept] ** 0.25)  # as a model file has them
+    return torch.from_numpy(axes).float(), torch.from_numpy(found.mean_ @ axes).float()
+
+
+def repeated(prototypes: Tensor, count: int) -> Tensor:
+    """Fill up with copies of the first, which change no smallest distance: (1, p, r) -> (1, count, r)."""
+    missing = count - prototypes.shape[1]
+    return torch.cat([prototypes, prototypes[:, :1].expand(-1, missing, -1)], dim=1)
