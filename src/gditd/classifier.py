@@ -126,9 +126,12 @@ class GDITDClassifier(Detector):
         """Learn from a table and the class of each row.
 
         `ood` may be a table with the same columns: a few rows that are known to be of no class. They sharpen what
-        catches rows like them; the promise on known classes stays as it is. `checkpoint` names a file that is written
-        every few seconds of training and is gone at the end. If it is there already, left by a fit that was stopped,
-        training goes on from it, to the same bits as if it had never been stopped.
+        catches rows like them, if half of them help to catch the other half; otherwise a warning says that the model
+        is the same as without them. The promise on known classes stays as it is.
+
+        `checkpoint` names a file that is written every few seconds of training and is gone at the end. If it is there
+        already, left by a fit that was stopped, training goes on from it, to the same bits as if it had never been
+        stopped.
         """
         settings = self._settings()
         refuse_unfit(alpha=self.alpha, on_error=self.on_error, ignore=self.ignore)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -16,10 +18,11 @@ from gditd.training.runtime import one_thread
 from gditd.views.forecast import Caught, Forecast
 from gditd.views.forest import Forest
 from gditd.views.fusion import Fusion, Scales
+from gditd.views.known_unknowns import worth_learning
 from gditd.views.lesson import Lesson
 from gditd.views.looks import Looks, ViewSet
 from gditd.views.pooling import Pool
-from gditd.views.weights import Trial, auroc, learn_weights, prior_weights
+from gditd.views.weights import Trial, auroc, learn_weights, prior_weights, ranks_among
 
 Codes = NDArray[np.int64]
 
@@ -28,6 +31,11 @@ MOST_STRANGE = 800  # rows of a class left out that are looked at
 MOST_KNOWN = 1_200  # known rows that they are compared with
 MOST_NAMED = 100  # classes that a forest of its own names: every leaf has a share for each, and they fill the memory
 MOST_CALIBRATING = 400  # rows of each known class that the forecast calibrates with
+
+NOT_LEARNED = (
+    "the rows given as OOD were not learned: half of them did not help to catch the other half, and the model is the "
+    "same as without them"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,32 +148,67 @@ def learn_fusion(
 
     `left_out` has, for some of the classes, members that never saw the class.
     """
-    aside = material.values[torch.from_numpy(material.aside)]
     with one_thread():
         views = ViewSet.learn(material.lesson(cohort), material.names, material.trees)
         absent = [LeftOut.look(material, members, number) for number, members in left_out.items()]
         trials = [one.trial() for one in absent]
-        true_trials: list[Trial] = []
-        looks = views.look(cohort, aside)
-        if material.ood is not None:
-            # What is really OOD counts as much as all that plays it. The trial comes before the forest learns of it.
-            true_trial = trial_of(views, looks, views.look(cohort, material.ood))
-            true_trials = [true_trial] * max(1, len(trials))
-            views = views.regrown(material.lesson(cohort), material.trees, material.ood)
-            looks = views.look(cohort, aside)
-    start = prior_weights(views.names, len(material.taught))
-    weights = learn_weights(start, [*trials, *true_trials])
-    fusion = fuse(views, looks, material.codes[material.aside], weights)
+        start = prior_weights(views.names, len(material.taught))
+        learner = Learner(material, cohort, views, start, trials)
+        ood = material.ood
+        if ood is not None and not worth_learning(ood, learner.ranks):
+            warnings.warn(NOT_LEARNED, UserWarning, stacklevel=2)
+            ood = None
+        fusion = learner.fusion(ood)
     caught = [
         # A class must not choose the weights that are then tried on it.
         one.caught(learn_weights(start, [t for t in trials if t is not trial]), alpha)
         for one, trial in zip(absent, trials, strict=True)
     ]
     with one_thread():
-        final = fusion.lightened().regrown(material.last_lesson(cohort), material.trees, material.ood)
+        final = fusion.lightened().regrown(material.last_lesson(cohort), material.trees, ood)
         if material.naming_trees and 1 < material.n_classes <= MOST_NAMED:
             final = replace(final, naming=Forest.learn(material.every_row(cohort), material.naming_trees))
     return final, Forecast.of(caught, alpha)
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """Puts a cohort's views together, with or without rows known to be of no class."""
+
+    material: Material
+    cohort: Cohort
+    views: ViewSet
+    start: NDArray[np.float64]
+    trials: Sequence[Trial]
+
+    def fusion(self, ood: Tensor | None) -> Fusion:
+        """The fusion of the views, with forests that learned these rows too."""
+        views, looks, trials = self.views, self._looks, list(self.trials)
+        if ood is not None:
+            # What is really OOD counts as much as all that plays it. The trial comes before the forest learns of it.
+            trials += [trial_of(views, looks, views.look(self.cohort, ood))] * max(1, len(trials))
+            views = views.with_forests(self.material.lesson(self.cohort), self.material.trees, ood)
+            looks = views.look(self.cohort, self._aside)
+        weights = learn_weights(self.start, trials)
+        return fuse(views, looks, self.material.codes[self.material.aside], weights)
+
+    def ranks(self, ood: Tensor | None, rows: Tensor) -> NDArray[np.float64]:
+        """How strange rows (n, width) are among known ones, (n,), once `ood` was learned."""
+        fusion = self._plain if ood is None else self.fusion(ood)
+        known, strange = (fusion.strangeness(fusion.look(self.cohort, own)) for own in (self._aside, rows))
+        return ranks_among(known, strange)
+
+    @cached_property
+    def _plain(self) -> Fusion:
+        return self.fusion(None)
+
+    @cached_property
+    def _looks(self) -> Looks:
+        return self.views.look(self.cohort, self._aside)
+
+    @property
+    def _aside(self) -> Tensor:
+        return self.material.values[torch.from_numpy(self.material.aside)]
 
 
 def trial_of(views: ViewSet, known: Looks, strange: Looks) -> Trial:

@@ -65,11 +65,15 @@ class ViewSet:
             {name: FORESTS[name].learn(lesson, trees[name]) for name in names if name in FORESTS},
         )
 
-    def regrown(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> ViewSet:
-        """Return the views with what needs no network learned from more rows, forests also from some of no class."""
-        views = {name: VIEWS[name].learn(lesson) if view.of_columns else view for name, view in self.views.items()}
+    def with_forests(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> ViewSet:
+        """Return the views with forests grown anew, where they can also from rows known to be of no class."""
         forests = {name: FORESTS[name].learn(lesson, trees[name], ood) for name in self.forests}
-        return replace(self, views=views, forests=forests)
+        return replace(self, forests=forests)
+
+    def regrown(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> ViewSet:
+        """Return the same with all that needs no network learned from more rows."""
+        views = {name: VIEWS[name].learn(lesson) if view.of_columns else view for name, view in self.views.items()}
+        return replace(self.with_forests(lesson, trees, ood), views=views)
 
     @property
     def names(self) -> list[str]:

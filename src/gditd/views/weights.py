@@ -56,9 +56,15 @@ def auroc(known: Floats, strange: Floats) -> float:
 
     Ten times faster than scikit-learn's on a few hundred rows, and learning weights asks for thousands of them.
     """
+    return float(ranks_among(known, strange).mean())
+
+
+def ranks_among(known: Floats, strange: Floats) -> Floats:
+    """The share of known scores below each strange one, (n,); a tie counts half."""
     ordered = np.sort(known)
     below = np.searchsorted(ordered, strange, side="left") + np.searchsorted(ordered, strange, side="right")
-    return float(below.mean() / (2 * len(known)))
+    shares: Floats = below / (2 * len(known))
+    return shares
 
 
 def prior_weights(names: Sequence[str], n_rows: int) -> Floats:

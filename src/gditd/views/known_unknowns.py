@@ -1,0 +1,34 @@
+"""Whether rows known to be of no class are worth learning from: one half teaches, the other half tells.
+
+Such rows are few, and what they have in common may be chance. Where the views catch them anyway, learning them can only
+disturb. So they are learned only if each half, as teachers, makes the other half stranger among known rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+Floats = NDArray[np.float64]
+
+Ranks = Callable[[Tensor | None, Tensor], Floats]
+"""How strange rows (the second) are among known ones once the first, if any, were learned: shares below, (n,)."""
+
+FEWEST_ROWS = 4  # fewer do not make two halves
+
+
+def worth_learning(rows: Tensor, ranks: Ranks) -> bool:
+    """Whether halves of rows (n, width), learned, raise the other halves' ranks by more than chance would."""
+    if len(rows) < FEWEST_ROWS:
+        return False
+    halves = rows[::2], rows[1::2]
+    gains = np.concatenate(
+        [
+            ranks(teaching, telling) - ranks(None, telling)
+            for teaching, telling in zip(halves, reversed(halves), strict=True)
+        ]
+    )
+    return bool(gains.mean() > gains.std(ddof=1) / np.sqrt(len(gains)))
