@@ -25,6 +25,7 @@ from gditd.views.lesson import Lesson, balanced_sample
 
 N_PROTOTYPES = 1_024  # of all classes together
 MOST_ROWS = 12_000  # that they are learned from, about as many of each class
+MOST_VALUES = 16_000_000  # of those rows together, so that wide tables do not fill the memory
 MOST_AXES = 64
 SMALLEST_SPREAD = 1e-4  # of an axis, as a share of the widest one's variance
 NEAREST = 1e-3  # a squared distance; nearer than that rows are not told apart
@@ -48,7 +49,8 @@ class ColumnRivals(View):
     def learn(cls, lesson: Lesson) -> Self:
         """Find the axes, and cluster each class's rows along them."""
         rng = np.random.default_rng(lesson.seed)
-        some = balanced_sample(lesson.codes, lesson.n_classes, max(MOST_ROWS // lesson.n_classes, 1), rng)
+        n_rows = min(MOST_ROWS, MOST_VALUES // lesson.rows.shape[1])
+        some = balanced_sample(lesson.codes, lesson.n_classes, max(n_rows // lesson.n_classes, 1), rng)
         rows = lesson.cohort.through_lens(lesson.rows[torch.from_numpy(some)])
         axes, origin = principal_axes(rows.double().numpy(), lesson.seed)
         points = (rows @ axes - origin).unsqueeze(0)
