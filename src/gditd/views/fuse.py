@@ -18,7 +18,7 @@ from gditd.training.runtime import one_thread
 from gditd.views.forecast import Caught, Forecast
 from gditd.views.forest import Forest
 from gditd.views.fusion import Fusion, Scales
-from gditd.views.known_unknowns import worth_learning
+from gditd.views.known_unknowns import FEWEST_ROWS, worth_learning
 from gditd.views.lesson import Lesson
 from gditd.views.looks import Looks, ViewSet
 from gditd.views.pooling import Pool
@@ -33,8 +33,8 @@ MOST_NAMED = 100  # classes that a forest of its own names: every leaf has a sha
 MOST_CALIBRATING = 400  # rows of each known class that the forecast calibrates with
 
 NOT_LEARNED = (
-    "the rows given as OOD were not learned: half of them did not help to catch the other half, and the model is the "
-    "same as without them"
+    f"the rows given as OOD were not learned: they are fewer than {FEWEST_ROWS}, or half of them did not help to catch "
+    "the other half. The model is the same as without them"
 )
 
 
@@ -183,24 +183,27 @@ class Learner:
 
     def fusion(self, ood: Tensor | None) -> Fusion:
         """The fusion of the views, with forests that learned these rows too."""
-        views, looks, trials = self.views, self._looks, list(self.trials)
-        if ood is not None:
-            # What is really OOD counts as much as all that plays it. The trial comes before the forest learns of it.
-            trials += [trial_of(views, looks, views.look(self.cohort, ood))] * max(1, len(trials))
-            views = views.with_forests(self.material.lesson(self.cohort), self.material.trees, ood)
-            looks = views.look(self.cohort, self._aside)
-        weights = learn_weights(self.start, trials)
-        return fuse(views, looks, self.material.codes[self.material.aside], weights)
+        if ood is None:
+            return self._plain
+        # What is really OOD counts as much as all that plays it. The trial comes before the forest learns of it.
+        trial = trial_of(self.views, self._looks, self.views.look(self.cohort, ood))
+        views = self.views.with_forests(self.material.lesson(self.cohort), self.material.trees, ood)
+        return self._fused(
+            views, views.look(self.cohort, self._aside), [*self.trials, *[trial] * max(1, len(self.trials))]
+        )
 
     def ranks(self, ood: Tensor | None, rows: Tensor) -> NDArray[np.float64]:
         """How strange rows (n, width) are among known ones, (n,), once `ood` was learned."""
-        fusion = self._plain if ood is None else self.fusion(ood)
+        fusion = self.fusion(ood)
         known, strange = (fusion.strangeness(fusion.look(self.cohort, own)) for own in (self._aside, rows))
         return ranks_among(known, strange)
 
+    def _fused(self, views: ViewSet, looks: Looks, trials: Sequence[Trial]) -> Fusion:
+        return fuse(views, looks, self.material.codes[self.material.aside], learn_weights(self.start, trials))
+
     @cached_property
     def _plain(self) -> Fusion:
-        return self.fusion(None)
+        return self._fused(self.views, self._looks, self.trials)
 
     @cached_property
     def _looks(self) -> Looks:
