@@ -64,7 +64,7 @@ PRESETS = {
 # The views of each setting, and how many trees its forests have.
 VIEW_NAMES: Mapping[str, tuple[str, ...]] = {
     "all": tuple(PRIOR),
-    "few": ("zeta", "embedding-mahalanobis", "column-mahalanobis", "mixed-forest", "mixed-ranges"),
+    "few": ("zeta", "embedding-mahalanobis", "mixed-forest", "mixed-ranges"),
 }
 TREES: Mapping[str, Mapping[str, int]] = {"all": {"mixed-forest": 80, "forest": 60}, "few": {"mixed-forest": 24}}
 NAMING_TREES: Mapping[str, int] = {"all": 100, "few": 0}  # of the forest that only names classes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar, Self
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from gditd.training.cohort import Seen
 from gditd.views.lesson import Lesson
@@ -39,6 +39,7 @@ class View(ABC):
         """Undo `state`."""
 
 
+LANES = 16  # columns of a product that processors work out together; what is left over may be rounded differently
 MOST_MEMBERS = 3  # whose layers are looked at: more make scoring slower, and the views hardly better
 
 
@@ -50,3 +51,13 @@ def embedding(layers: list[Tensor]) -> Tensor:
 def hidden_layer(layers: list[Tensor]) -> Tensor:
     """The layer before the embedding by some members; the embedding itself where a network tells of no other."""
     return (layers[-2] if len(layers) > 1 else layers[-1])[:MOST_MEMBERS]
+
+
+def in_full_lanes(width: int) -> int:
+    """The next width at which a product's result for a row does not depend on how many rows there are."""
+    return -(-width // LANES) * LANES
+
+
+def padded(matrix: Tensor, n_columns: int) -> Tensor:
+    """Add columns of zeros, which change no distance."""
+    return nn.functional.pad(matrix, (0, n_columns - matrix.shape[1]))

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from gditd.detectors.mahalanobis import class_axes
 from gditd.nn.descriptor import squared_distances
 from gditd.training.cohort import Seen
-from gditd.views.base import View, embedding, hidden_layer
+from gditd.views.base import View, embedding, hidden_layer, in_full_lanes, padded
 from gditd.views.lesson import Lesson, proportional_sample
 
 # Directions with less than this share of the largest variance are left out: on average over tables they add nothing,
@@ -119,9 +119,8 @@ def whiten(
     kept[-1] = True  # the largest, even where all points of a class are the same
     # In the order of a model file: a product depends, in its last bits, on how its factors lie in memory.
     whitening = np.ascontiguousarray(axes[:, kept] / np.sqrt(np.maximum(variances[kept], least)))
-    return torch.from_numpy(whitening).float(), torch.from_numpy(means @ whitening).float()
-
-
-def padded(matrix: Tensor, n_columns: int) -> Tensor:
-    """Add columns of zeros, which change no distance."""
-    return nn.functional.pad(matrix, (0, n_columns - matrix.shape[1]))
+    rank = in_full_lanes(whitening.shape[1])
+    return (
+        padded(torch.from_numpy(whitening).float(), rank),
+        padded(torch.from_numpy(means @ whitening).float(), rank),
+    )

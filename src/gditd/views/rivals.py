@@ -19,7 +19,7 @@ from torch import Tensor
 
 from gditd.nn.descriptor import LARGEST_DISTANCE
 from gditd.training.cohort import Seen
-from gditd.views.base import View
+from gditd.views.base import View, in_full_lanes, padded
 from gditd.views.clusters import Clusters
 from gditd.views.lesson import Lesson, balanced_sample
 
@@ -91,7 +91,9 @@ def principal_axes(rows: NDArray[np.float64], seed: int) -> tuple[Tensor, Tensor
     variances = found.explained_variance_
     kept = variances > SMALLEST_SPREAD * variances[0]
     axes = np.ascontiguousarray(found.components_[kept].T / variances[kept] ** 0.25)  # as a model file has them
-    return torch.from_numpy(axes).float(), torch.from_numpy(found.mean_ @ axes).float()
+    rank = in_full_lanes(axes.shape[1])
+    origin = torch.from_numpy(found.mean_[None] @ axes).float()
+    return padded(torch.from_numpy(axes).float(), rank), padded(origin, rank)[0]
 
 
 def repeated(prototypes: Tensor, count: int) -> Tensor:
