@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gditd.views.scale import LARGE, Scale
-from gditd.views.weights import Trial, auroc, learn_weights, prior_weights
+from gditd.views.weights import Candidates, Trial, auroc, prior_weights
 
 
 def test_the_scale_is_minus_log_p_of_known_rows():
@@ -47,18 +47,39 @@ def trial(rng, useful, n_views=3):
     return Trial(known, strange)
 
 
+def learned(prior, trials):
+    candidates = Candidates.around(prior)
+    return candidates.mean([one.aurocs(candidates.weights) for one in trials])
+
+
 def test_views_that_catch_the_classes_left_out_earn_weight():
     rng = np.random.default_rng(0)
-    start = np.full(3, 1 / 3)
-    weights = learn_weights(start, [trial(rng, useful=2) for _ in range(3)])
+    weights = learned(np.full(3, 1 / 3), [trial(rng, useful=2) for _ in range(3)])
     assert weights.sum() == pytest.approx(1)
     assert weights[2] > 0.8
     assert weights[:2].max() < 0.15
 
 
-def test_without_a_class_left_out_the_weights_stay_where_they_start():
-    start = prior_weights(["zeta", "mixed-forest"], 10_000)
-    np.testing.assert_array_equal(learn_weights(start, []), start)
+def test_where_the_views_catch_alike_the_weights_stay_near_the_prior():
+    """No view is of any use, so the candidates differ by chance alone."""
+    rng = np.random.default_rng(0)
+    prior = np.array([0.6, 0.3, 0.1])
+    useless = Trial(rng.exponential(1.0, (2_000, 3)), rng.exponential(1.0, (2_000, 3)))
+    weights = learned(prior, [useless])
+    assert weights[0] > weights[1] > weights[2]
+
+
+def test_without_a_class_left_out_the_weights_are_the_prior():
+    prior = prior_weights(["zeta", "mixed-forest"], 10_000)
+    np.testing.assert_array_equal(Candidates.around(prior).mean([]), prior)
+
+
+def test_a_trial_tells_the_auroc_of_every_weighted_sum():
+    rng = np.random.default_rng(0)
+    one = trial(rng, useful=1)
+    weights = np.array([[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]])
+    expected = [auroc(one.known @ own, one.strange @ own) for own in weights]
+    np.testing.assert_allclose(one.aurocs(weights), expected)
 
 
 def test_in_small_tables_the_mixed_forest_counts_less_and_the_columns_more():

@@ -22,7 +22,7 @@ from gditd.views.known_unknowns import FEWEST_ROWS, worth_learning
 from gditd.views.lesson import Lesson
 from gditd.views.looks import Looks, ViewSet
 from gditd.views.pooling import Pool
-from gditd.views.weights import Trial, auroc, learn_weights, prior_weights, ranks_among
+from gditd.views.weights import Candidates, Trial, auroc, prior_weights, ranks_among
 
 Codes = NDArray[np.int64]
 
@@ -151,9 +151,9 @@ def learn_fusion(
     with one_thread():
         views = ViewSet.learn(material.lesson(cohort), material.names, material.trees)
         absent = [LeftOut.look(material, members, number) for number, members in left_out.items()]
-        trials = [one.trial() for one in absent]
-        start = prior_weights(views.names, len(material.taught))
-        learner = Learner(material, cohort, views, start, trials)
+        candidates = Candidates.around(prior_weights(views.names, len(material.taught)))
+        found = [one.trial().aurocs(candidates.weights) for one in absent]
+        learner = Learner(material, cohort, views, candidates, found)
         ood = material.ood
         if ood is not None and not worth_learning(ood, learner.ranks):
             warnings.warn(NOT_LEARNED, UserWarning, stacklevel=2)
@@ -161,8 +161,8 @@ def learn_fusion(
         fusion = learner.fusion(ood)
     caught = [
         # A class must not choose the weights that are then tried on it.
-        one.caught(learn_weights(start, [t for t in trials if t is not trial]), alpha)
-        for one, trial in zip(absent, trials, strict=True)
+        one.caught(candidates.mean(found[:number] + found[number + 1 :]), alpha)
+        for number, one in enumerate(absent)
     ]
     with one_thread():
         final = fusion.lightened().regrown(material.last_lesson(cohort), material.trees, ood)
@@ -173,13 +173,16 @@ def learn_fusion(
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """Puts a cohort's views together, with or without rows known to be of no class."""
+    """Puts a cohort's views together, with or without rows known to be of no class.
+
+    `found` has, for each class left out, how well the candidates among weights caught it.
+    """
 
     material: Material
     cohort: Cohort
     views: ViewSet
-    start: NDArray[np.float64]
-    trials: Sequence[Trial]
+    candidates: Candidates
+    found: Sequence[NDArray[np.float64]]
 
     def fusion(self, ood: Tensor | None) -> Fusion:
         """The fusion of the views, with forests that learned these rows too."""
@@ -187,9 +190,10 @@ class Learner:
             return self._plain
         # What is really OOD counts as much as all that plays it. The trial comes before the forest learns of it.
         trial = trial_of(self.views, self._looks, self.views.look(self.cohort, ood))
+        found = trial.aurocs(self.candidates.weights)
         views = self.views.with_forests(self.material.lesson(self.cohort), self.material.trees, ood)
         return self._fused(
-            views, views.look(self.cohort, self._aside), [*self.trials, *[trial] * max(1, len(self.trials))]
+            views, views.look(self.cohort, self._aside), [*self.found, *[found] * max(1, len(self.found))]
         )
 
     def ranks(self, ood: Tensor | None, rows: Tensor) -> NDArray[np.float64]:
@@ -198,12 +202,12 @@ class Learner:
         known, strange = (fusion.strangeness(fusion.look(self.cohort, own)) for own in (self._aside, rows))
         return ranks_among(known, strange)
 
-    def _fused(self, views: ViewSet, looks: Looks, trials: Sequence[Trial]) -> Fusion:
-        return fuse(views, looks, self.material.codes[self.material.aside], learn_weights(self.start, trials))
+    def _fused(self, views: ViewSet, looks: Looks, found: Sequence[NDArray[np.float64]]) -> Fusion:
+        return fuse(views, looks, self.material.codes[self.material.aside], self.candidates.mean(found))
 
     @cached_property
     def _plain(self) -> Fusion:
-        return self._fused(self.views, self._looks, self.trials)
+        return self._fused(self.views, self._looks, self.found)
 
     @cached_property
     def _looks(self) -> Looks:

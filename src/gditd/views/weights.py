@@ -1,7 +1,7 @@
 """How much each view counts, learned from classes left out: the views that catch them earn weight.
 
-Left-out classes are few, so the weights start from ones that did well on average over many tables, and move away from
-them only as far as it pays.
+Left-out classes are few, so the weights start from ones that did well on average over many tables, and the mean is
+taken over all that might serve.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
+from scipy.special import logit, softmax
 
 Floats = NDArray[np.float64]
 
@@ -31,24 +31,23 @@ RIVALS_NEED = 300  # rows, likewise: prototypes of a handful of rows tell little
 COLUMNS_OF_FEW_ROWS = 2.0  # by how much more the columns' own distance counts where there are hardly any rows
 FEW_ROWS = 200
 
-STEPS = (-1.0, -0.5, 0.5, 1.0)  # tried on the logarithm of a weight
-FURTHEST = 2.5  # from the prior, on that scale
-PULL = 0.02  # towards the prior, for each squared step, against the mean logit of AUROC
-ROUNDS = 4
-SMALLEST_GAIN = 1e-3
-SMALLEST_SHARE = 0.02  # views below it are dropped: they would cost time for nothing
+N_CANDIDATES = 1_000
+SPREAD = 2.0  # of candidates around the prior, on the scale of logarithms: wide enough to do without a view
+TRUST = 20.0  # how many times likelier a candidate is, as a logarithm, for 1 more in the mean logit of AUROC
+SMALLEST_SHARE = 0.04  # views below it are dropped: they cost time, and on average the others do as well without them
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
     """A class left out: the views' scaled scores (n, views) of known rows, and of the class's rows."""
 
     known: Floats
     strange: Floats
 
-    def auroc(self, weights: Floats) -> float:
-        """How well the weighted sum tells the class from the known ones."""
-        return auroc(self.known @ weights, self.strange @ weights)
+    def aurocs(self, weights: Floats) -> Floats:
+        """How well each of the weighted sums (m, views) tells the class from the known ones, (m,)."""
+        pairs = zip(weights @ self.known.T, weights @ self.strange.T, strict=True)
+        return np.array([auroc(known, strange) for known, strange in pairs])
 
 
 def auroc(known: Floats, strange: Floats) -> float:
@@ -76,33 +75,29 @@ def prior_weights(names: Sequence[str], n_rows: int) -> Floats:
     return normalised(np.array([weights[name] for name in names]))
 
 
-def learn_weights(start: Floats, trials: Sequence[Trial]) -> Floats:
-    """Weights (views,) that sum to 1; those to start from without any trial."""
-    if not trials:
-        return start
-    moves = np.zeros(len(start))
-    best = worth(start, moves, trials)
-    for _ in range(ROUNDS):
-        before = best
-        for view in range(len(start)):
-            for step in STEPS:
-                tried = moves.copy()
-                tried[view] += step
-                if abs(tried[view]) > FURTHEST:
-                    continue
-                found = worth(start, tried, trials)
-                if found > best + SMALLEST_GAIN:
-                    best, moves = found, tried
-        if best == before:
-            break
-    return normalised(start * np.exp(moves))
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Weights (candidates, views) that might serve, drawn around a prior, which is the first of them.
 
+    Left-out classes are few. The one candidate that does best on them does so partly by chance, so all have their say,
+    each as much as it did well.
+    """
 
-def worth(start: Floats, moves: Floats, trials: Sequence[Trial]) -> float:
-    """The mean logit of AUROC over the trials, less for weights far from where they started."""
-    weights = start * np.exp(moves)
-    found = np.array([trial.auroc(weights) for trial in trials])
-    return float(logit(found.clip(0.002, 0.998)).mean() - PULL * np.square(moves).sum())
+    weights: Floats
+
+    @classmethod
+    def around(cls, prior: Floats) -> Candidates:
+        """Draw them; the same for the same number of views."""
+        moves = np.random.default_rng(0).normal(scale=SPREAD, size=(N_CANDIDATES, len(prior)))
+        moves[0] = 0.0
+        return cls(np.stack([normalised(prior * np.exp(own)) for own in moves]))
+
+    def mean(self, found: Sequence[Floats]) -> Floats:
+        """Weights (views,) that sum to 1, from the AUROC (candidates,) in each trial; without any, the prior's."""
+        if not len(found):
+            prior: Floats = self.weights[0]
+            return prior
+        return normalised(softmax(TRUST * logit(np.clip(found, 0.002, 0.998)).mean(axis=0)) @ self.weights)
 
 
 def normalised(weights: Floats) -> Floats:
