@@ -59,7 +59,8 @@ class GDITDClassifier(Detector):
     ignore : names of columns to leave out.
     on_error : "raise", or "ood" to call a row that cannot be read OOD and say why.
     keep_examples : let :meth:`save` write some training rows too, for a loaded model to show the most similar one.
-    backbone : "mlp", "residual", or a callable n_features -> nn.Module whose output is the embedding.
+    backbone : "mlp" (three layers of 128), "mlp-64" (of 64), "residual", or a callable n_features -> nn.Module whose
+        output is the embedding.
     n_members, max_epochs, batch_size, learning_rate : of training.
     validation_fraction : share of each member's rows set aside for early stopping; 0 trains for all epochs.
     beta : "paper", "effective" or a number, see :class:`gditd.nn.GDITDLoss`.
@@ -397,9 +398,9 @@ class GDITDClassifier(Detector):
             raise ModelFileError("its calibration is missing")
 
     def _try_out(self) -> None:
-        # Compiled trees do not check how many columns a row has.
-        for forest in [] if self.model_.fusion is None else self.model_.fusion.forests:
-            if forest.trees.n_features != self.model_.encoder.width:
-                raise ModelFileError("a forest in it does not fit its columns")
+        # Compiled loops do not check how many columns a row has.
+        widths = [] if self.model_.fusion is None else self.model_.fusion.widths
+        if any(width != self.model_.encoder.width for width in widths):
+            raise ModelFileError("a forest in it does not fit its columns")
         self.model_.try_out()
         self.summary()

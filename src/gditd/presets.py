@@ -57,16 +57,25 @@ PRESETS = {
         views="all",
     ),
     "fast": Settings(
-        max_epochs=40, max_steps=1_500, rare_per_batch=8, calibration="split", rule="conformal", views="few"
+        backbone="mlp-64",
+        max_epochs=40,
+        max_steps=1_500,
+        rare_per_batch=8,
+        calibration="split",
+        rule="conformal",
+        views="few",
     ),
 }
 
-# The views of each setting, and how many trees its forests have.
+# The views of each setting, and how many trees and ferns it has.
 VIEW_NAMES: Mapping[str, tuple[str, ...]] = {
     "all": tuple(PRIOR),
-    "few": ("zeta", "embedding-mahalanobis", "mixed-forest", "mixed-ranges"),
+    "few": ("zeta", "embedding-mahalanobis", "mixed-forest", "mixed-ranges", "fern-likelihood", "fern-surprise"),
 }
-TREES: Mapping[str, Mapping[str, int]] = {"all": {"mixed-forest": 80, "forest": 60}, "few": {"mixed-forest": 24}}
+TREES: Mapping[str, Mapping[str, int]] = {
+    "all": {"mixed-forest": 60, "forest": 60, "fern-likelihood": 64},
+    "few": {"mixed-forest": 24, "fern-likelihood": 64},
+}
 NAMING_TREES: Mapping[str, int] = {"all": 100, "few": 0}  # of the forest that only names classes
 
 

@@ -91,6 +91,12 @@ TENSORS: Final[tuple[tuple[str, Kind, str, str], ...]] = (
     (r"fusion\.view\..*\.ranges\.(known|counts)", "figures", "known rows at the nodes of trees", ""),
     (r"fusion\.view\..*\.(whitening|axes|origin)", "figures", "relations in the columns' and the networks' spaces", ""),
     (
+        r"fusion\.view\.fern-.*\.(n_features|features|thresholds|counts|starts|values)",
+        "traces",
+        "ferns: cuts and how many rows of each class lie between them",
+        "cuts are drawn at random between values of rows, and a cell may be of one row",
+    ),
+    (
         r"fusion\.(view|naming)\..*(threshold|shares|left|right|feature|node_counts|n_features)",
         "traces",
         "trees: cuts and the classes in their leaves",

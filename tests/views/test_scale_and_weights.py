@@ -70,7 +70,7 @@ def test_where_the_views_catch_alike_the_weights_stay_near_the_prior():
 
 
 def test_without_a_class_left_out_the_weights_are_the_prior():
-    prior = prior_weights(["zeta", "mixed-forest"], 10_000)
+    prior = prior_weights(["zeta", "mixed-forest"], n_rows=10_000, width=20)
     np.testing.assert_array_equal(Candidates.around(prior).mean([]), prior)
 
 
@@ -83,12 +83,20 @@ def test_a_trial_tells_the_auroc_of_every_weighted_sum():
 
 
 def test_in_small_tables_the_mixed_forest_counts_less_and_the_columns_more():
-    small, large = (prior_weights(["zeta", "column-mahalanobis", "mixed-forest"], n_rows) for n_rows in (50, 50_000))
+    small, large = (
+        prior_weights(["zeta", "column-mahalanobis", "mixed-forest"], n_rows=n_rows, width=20)
+        for n_rows in (50, 50_000)
+    )
     assert small[2] < large[2]
     assert small[1] > large[1]
     assert small.sum() == pytest.approx(large.sum())
 
 
 def test_in_small_tables_what_lies_between_classes_counts_less():
-    small, large = (prior_weights(["zeta", "column-rivals"], n_rows) for n_rows in (50, 50_000))
+    small, large = (prior_weights(["zeta", "column-rivals"], n_rows=n_rows, width=20) for n_rows in (50, 50_000))
     assert small[1] < 0.6 * large[1]
+
+
+def test_among_very_many_columns_ferns_count_less():
+    narrow, wide = (prior_weights(["zeta", "fern-likelihood"], n_rows=1_000, width=width) for width in (10, 2_000))
+    assert wide[1] < 0.5 * narrow[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,11 @@ from gditd.training.cohort import Backbone
 from gditd.training.descent import ProgressCallback
 from gditd.training.objectives import Loss
 
-BACKBONES: dict[str, Backbone] = {"mlp": MLP, "residual": ResidualMLP}
+BACKBONES: dict[str, Backbone] = {
+    "mlp": MLP,
+    "mlp-64": partial(MLP, widths=(64, 64, 64)),
+    "residual": ResidualMLP,
+}
 
 # Scaled values are cut off here, so that no row, however extreme, overflows float32 inside the network.
 LARGEST_INPUT = 1e6
@@ -32,7 +37,8 @@ class NetworkDetector(ArrayDetector):
 
     Parameters
     ----------
-    backbone : "mlp", "residual", or a callable n_features -> nn.Module whose output is the embedding.
+    backbone : "mlp" (three layers of 128), "mlp-64" (of 64), "residual", or a callable n_features -> nn.Module whose
+        output is the embedding.
     n_members : networks trained together, each from its own seed; their scores are averaged.
     max_epochs, batch_size, learning_rate : of Adam.
     validation_fraction : share of the training rows set aside for early stopping; 0 trains for all epochs.

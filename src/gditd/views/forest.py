@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.special import xlogy
 from sklearn.ensemble import ExtraTreesClassifier
 from torch import Tensor
 
 from gditd.detectors.network import part_of
-from gditd.views.lesson import Lesson, proportional_sample
+from gditd.views.lesson import Lesson, some_rows
 from gditd.views.mixing import mixed_rows
 from gditd.views.ranges import Ranges
 from gditd.views.trees import PackedForest
 
-MOST_ROWS = 40_000  # known rows that a forest learns from: more make it larger and slower, and hardly better
 MOST_LEAVES = 4_096  # of a tree, so that a forest's size stays within bounds
 
 Floats = NDArray[np.floating[Any]]
@@ -124,12 +122,6 @@ class MixedForest(Forest):
         trees = PackedForest.from_state({name: tensors[name] for name in tensors if not name.startswith("ranges.")})
         refuse_misfit(trees, n_classes + 1)
         return cls(trees, n_classes, Ranges.from_state(part_of(tensors, "ranges."), trees))
-
-
-def some_rows(lesson: Lesson, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
-    """As many of the lesson's rows as a forest learns from, and their classes."""
-    some = proportional_sample(lesson.codes, lesson.n_classes, MOST_ROWS, rng)
-    return lesson.rows[torch.from_numpy(some)].numpy(), lesson.codes[some]
 
 
 def grown(

@@ -20,7 +20,7 @@ from gditd.views.forest import Forest
 from gditd.views.fusion import Fusion, Scales
 from gditd.views.known_unknowns import FEWEST_ROWS, worth_learning
 from gditd.views.lesson import Lesson
-from gditd.views.looks import Looks, ViewSet
+from gditd.views.looks import FORESTS, Looks, ViewSet
 from gditd.views.pooling import Pool
 from gditd.views.weights import Candidates, Trial, auroc, prior_weights, ranks_among
 
@@ -111,7 +111,8 @@ class LeftOut:
     def look(cls, material: Material, cohort: Cohort, class_number: int) -> LeftOut:
         """Learn the views of a member that never saw the class."""
         lesson = material.lesson(cohort, without=class_number)
-        trees = {name: min(count, MOST_TREES_OF_A_TRIAL) for name, count in material.trees.items()}
+        fewer = {name: min(count, MOST_TREES_OF_A_TRIAL) for name, count in material.trees.items() if name in FORESTS}
+        trees = {**material.trees, **fewer}
         views = ViewSet.learn(lesson, material.names, trees)
         known = material.some(material.compared[material.codes[material.compared] != class_number], MOST_KNOWN)
         strange = material.some(material.taught[material.codes[material.taught] == class_number], MOST_STRANGE)
@@ -151,7 +152,8 @@ def learn_fusion(
     with one_thread():
         views = ViewSet.learn(material.lesson(cohort), material.names, material.trees)
         absent = [LeftOut.look(material, members, number) for number, members in left_out.items()]
-        candidates = Candidates.around(prior_weights(views.names, len(material.taught)))
+        prior = prior_weights(views.names, n_rows=len(material.taught), width=material.values.shape[1])
+        candidates = Candidates.around(prior)
         found = [one.trial().aurocs(candidates.weights) for one in absent]
         learner = Learner(material, cohort, views, candidates, found)
         ood = material.ood

@@ -95,9 +95,13 @@ class Fusion:
         return self.pool.log_probabilities(looks.zeta, votes.astype(np.float64))
 
     @property
-    def forests(self) -> list[Forest]:
-        """All of them."""
-        return [*self.views.forests.values(), *([] if self.naming is None else [self.naming])]
+    def widths(self) -> list[int]:
+        """How many features each forest and the ferns take."""
+        forests = [*self.views.forests.values(), *([] if self.naming is None else [self.naming])]
+        return [
+            *(forest.trees.n_features for forest in forests),
+            *(own.n_features for own in self.views.ferns.values()),
+        ]
 
     def lightened(self) -> Fusion:
         """Return the same without views that hardly count."""

@@ -14,6 +14,7 @@ from gditd.training import Cohort
 
 LARGEST_BANK = 3_000  # rows whose layers are looked at, about as many of each class
 FEWEST_OF_A_CLASS = 30
+MOST_ROWS = 40_000  # that a forest learns from: more make it larger and slower, and hardly better
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,3 +69,9 @@ def proportional_sample(
     share = min(1.0, most / len(codes))
     own = [rng.permutation(np.flatnonzero(codes == c)) for c in range(n_classes)]
     return np.concatenate([rows[: int(np.ceil(share * len(rows)))] for rows in own])
+
+
+def some_rows(lesson: Lesson, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """As many of the lesson's rows as a forest learns from, and their classes."""
+    some = proportional_sample(lesson.codes, lesson.n_classes, MOST_ROWS, rng)
+    return lesson.rows[torch.from_numpy(some)].numpy(), lesson.codes[some]

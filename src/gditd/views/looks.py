@@ -14,6 +14,7 @@ from torch import Tensor
 from gditd.training import Cohort
 from gditd.training.cohort import Seen
 from gditd.views.base import View
+from gditd.views.ferns import Ferns
 from gditd.views.forest import Forest, MixedForest
 from gditd.views.lesson import Lesson
 from gditd.views.mahalanobis import ColumnMahalanobis, EmbeddingMahalanobis, HiddenMahalanobis
@@ -34,6 +35,7 @@ VIEWS: Mapping[str, type[View]] = {
     "column-rivals": ColumnRivals,
 }
 FORESTS: Mapping[str, type[Forest]] = {"mixed-forest": MixedForest, "forest": Forest}  # some give several views
+FERNS: Mapping[str, type[Ferns]] = {"fern-likelihood": Ferns}
 
 ABSURD = 1e30
 WIDEST = 256  # encoded columns; beyond, the distance among them costs more than all networks
@@ -50,19 +52,21 @@ class Looks:
 
 @dataclass(frozen=True, eq=False)
 class ViewSet:
-    """Views by name; forests, which also vote, apart from the others."""
+    """Views by name; forests, which also vote, and ferns apart from the others."""
 
     classes: Tensor  # (k,) the numbers that the head has for the classes
     views: Mapping[str, View]
     forests: Mapping[str, Forest]
+    ferns: Mapping[str, Ferns]
 
     @classmethod
     def learn(cls, lesson: Lesson, names: Sequence[str], trees: Mapping[str, int]) -> ViewSet:
-        """Learn the views of these names; `trees` says how many trees a forest has."""
+        """Learn the views of these names; `trees` says how many trees or ferns there are."""
         return cls(
             torch.from_numpy(lesson.classes),
             {name: VIEWS[name].learn(lesson) for name in names if name in VIEWS},
             {name: FORESTS[name].learn(lesson, trees[name]) for name in names if name in FORESTS},
+            {name: FERNS[name].learn(lesson, trees[name]) for name in names if name in FERNS},
         )
 
     def with_forests(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> ViewSet:
@@ -73,25 +77,32 @@ class ViewSet:
     def regrown(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> ViewSet:
         """Return the same with all that needs no network learned from more rows."""
         views = {name: VIEWS[name].learn(lesson) if view.of_columns else view for name, view in self.views.items()}
-        return replace(self.with_forests(lesson, trees, ood), views=views)
+        ferns = {name: FERNS[name].learn(lesson, trees[name]) for name in self.ferns}
+        return replace(self.with_forests(lesson, trees, ood), views=views, ferns=ferns)
+
+    @property
+    def _groups(self) -> list[Forest | Ferns]:
+        """What gives several views at once, in the order of their scores."""
+        return [*self.forests.values(), *self.ferns.values()]
 
     @property
     def names(self) -> list[str]:
         """The names of all views, in the order of their scores."""
-        return [*self.views, *(name for forest in self.forests.values() for name in forest.units)]
+        return [*self.views, *(name for group in self._groups for name in group.units)]
 
     @property
     def units(self) -> list[float]:
         """The unit of every view."""
         own = [view.unit for view in self.views.values()]
-        return [*own, *(unit for forest in self.forests.values() for unit in forest.units.values())]
+        return [*own, *(unit for group in self._groups for unit in group.units.values())]
 
     def only(self, names: Sequence[str]) -> ViewSet:
-        """Return some of the views, and what else their forests give, which costs nothing more."""
+        """Return some of the views, and what else their forests and ferns give, which costs nothing more."""
         return ViewSet(
             self.classes,
             {name: view for name, view in self.views.items() if name in names},
             {name: forest for name, forest in self.forests.items() if not forest.units.keys().isdisjoint(names)},
+            {name: ferns for name, ferns in self.ferns.items() if not ferns.units.keys().isdisjoint(names)},
         )
 
     def look(self, cohort: Cohort, values: Tensor) -> Looks:
@@ -100,6 +111,7 @@ class ViewSet:
         seen = cohort.look(values, self._summary).numpy()
         walks = [(forest, forest.walk(values)) for forest in self.forests.values()]
         strangeness = [forest.strangeness(walk) for forest, walk in walks]
+        strangeness += [ferns.strangeness(values) for ferns in self.ferns.values()]
         shares = [forest.class_votes(walk) for forest, walk in walks]
         return Looks(
             np.column_stack([seen[:, :n_views], *strangeness]),
@@ -117,7 +129,7 @@ class ViewSet:
 
     def state(self) -> dict[str, Tensor]:
         """All that was learned, as "VIEW.NAME"."""
-        parts: dict[str, Any] = {**self.views, **self.forests}
+        parts: dict[str, Any] = {**self.views, **self.forests, **self.ferns}
         return {f"{name}.{key}": value for name, part in parts.items() for key, value in part.state().items()}
 
     @classmethod
@@ -131,6 +143,7 @@ class ViewSet:
             torch.arange(n_classes),
             {name: VIEWS[name].from_state(own[name]) for name in names if name in VIEWS},
             {name: FORESTS[name].from_state(own[name], n_classes) for name in names if name in FORESTS},
+            {name: FERNS[name].from_state(own[name], n_classes) for name in names if name in FERNS},
         )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from gditd.views.compiling import compiled, given, inlined
 
 # What a step needs lies together in memory. A leaf's children are the leaf itself: a row that arrived stays there.
 NODE = np.dtype([("threshold", np.float32), ("feature", np.uint32), ("left", np.uint32), ("right", np.uint32)])
@@ -17,25 +18,6 @@ RANGE = np.dtype([("low", np.float32), ("high", np.float32), ("steepness", np.fl
 
 LANES = 16  # rows that go through a tree side by side: while one waits for memory, the others step
 BLOCK_VALUES = 131_072  # of rows that go through all trees before the next do: they and a tree stay in the cache
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def inlined(function: _Function) -> _Function:
-    """Let compiled functions call this one."""
-    return numba.njit(function)  # type: ignore[no-any-return]
-
-
-def compiled(function: _Function, signature: object) -> _Function:
-    """Compile at once, and keep the result for the next process where there is a folder to keep it in.
-
-    That is beside this file, as Python keeps its own, or else in the user's cache: who can write there can change the
-    program too.
-    """
-    try:
-        return numba.njit(signature, nogil=True, cache=True)(function)  # type: ignore[no-any-return]
-    except (RuntimeError, OSError):  # no folder may be written to, or the disk is full
-        return numba.njit(signature, nogil=True)(function)  # type: ignore[no-any-return]
 
 
 @inlined
@@ -150,30 +132,25 @@ def _ranges_of_nodes(
     return known, low, high
 
 
-def _given(kind: Any, n_dimensions: int) -> Any:
-    """The type of an array that is only read."""
-    return numba.types.Array(kind, n_dimensions, "C", readonly=True)
-
-
 walked = compiled(
     _walked,
     numba.types.Tuple((numba.float64[:, ::1], numba.float64[::1]))(
         numba.types.Tuple(
             (
-                _given(numba.from_dtype(NODE), 1),
-                _given(numba.uint32, 1),
-                _given(numba.int64, 1),
-                _given(numba.float32, 2),
+                given(numba.from_dtype(NODE), 1),
+                given(numba.uint32, 1),
+                given(numba.int64, 1),
+                given(numba.float32, 2),
             )
         ),
-        numba.types.Tuple((_given(numba.from_dtype(RANGE), 1), _given(numba.int64, 1))),
-        _given(numba.float32, 2),
+        numba.types.Tuple((given(numba.from_dtype(RANGE), 1), given(numba.int64, 1))),
+        given(numba.float32, 2),
     ),
 )
 
 ranges_of_nodes = compiled(
     _ranges_of_nodes,
     numba.types.Tuple((numba.int32[::1], numba.float32[::1], numba.float32[::1]))(
-        _given(numba.from_dtype(NODE), 1), _given(numba.int64, 1), _given(numba.float32, 2), numba.int64
+        given(numba.from_dtype(NODE), 1), given(numba.int64, 1), given(numba.float32, 2), numba.int64
     ),
 )

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit, softmax
 
+from gditd.views.ferns import Ferns
+
 Floats = NDArray[np.float64]
 
 PRIOR = {
@@ -24,12 +26,16 @@ PRIOR = {
     "column-rivals": 1.5,
     "mixed-forest": 2.5,
     "mixed-ranges": 1.5,
-    "forest": 1.0,
+    "forest": 2.0,
+    "fern-likelihood": 0.8,
+    "fern-surprise": 0.8,
 }
 MIXED_FOREST_NEEDS = 100  # rows: from so many it counts half as much as from very many
+FOREST_NEEDS = 1_000  # rows, likewise
 RIVALS_NEED = 300  # rows, likewise: prototypes of a handful of rows tell little of what lies between classes
 COLUMNS_OF_FEW_ROWS = 2.0  # by how much more the columns' own distance counts where there are hardly any rows
 FEW_ROWS = 200
+FERNS_AMONG = 200  # encoded columns: among so many they count half as much as among few, for they ask beside the point
 
 N_CANDIDATES = 1_000
 SPREAD = 2.0  # of candidates around the prior, on the scale of logarithms: wide enough to do without a view
@@ -66,12 +72,15 @@ def ranks_among(known: Floats, strange: Floats) -> Floats:
     return shares
 
 
-def prior_weights(names: Sequence[str], n_rows: int) -> Floats:
-    """What views count where nothing is known of a table but its training rows' number; they sum to 1."""
+def prior_weights(names: Sequence[str], *, n_rows: int, width: int) -> Floats:
+    """What views count where nothing is known of a table but its training rows' number and width; they sum to 1."""
     weights = dict(PRIOR)
     weights["mixed-forest"] *= n_rows / (n_rows + MIXED_FOREST_NEEDS)
+    weights["forest"] *= n_rows / (n_rows + FOREST_NEEDS)
     weights["column-rivals"] *= n_rows / (n_rows + RIVALS_NEED)
     weights["column-mahalanobis"] += COLUMNS_OF_FEW_ROWS * FEW_ROWS / (n_rows + FEW_ROWS)
+    for name in Ferns.units:
+        weights[name] *= FERNS_AMONG / (width + FERNS_AMONG)
     return normalised(np.array([weights[name] for name in names]))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from gditd.integrations.onnx import forests
+from gditd.integrations.onnx import ferns, forests
 from gditd.integrations.onnx.builder import GraphBuilder, Value
 from gditd.integrations.onnx.looks import Sight, finite, strangeness
 from gditd.integrations.onnx.operations import product, reduced, side_by_side
@@ -37,6 +37,7 @@ def fused(graph: GraphBuilder, fusion: Fusion, sight: Sight) -> Fused:
     votes = {name: forests.votes(graph, sight.features, forest) for name, forest in views.forests.items()}
     seen = [strangeness(graph, view, sight) for view in views.views.values()]
     seen += [forests.strangeness(graph, forest, sight.features, votes[name]) for name, forest in views.forests.items()]
+    seen += [ferns.strangeness(graph, own, sight.features) for own in views.ferns.values()]
     shares = [forests.class_votes(graph, forest, votes[name]) for name, forest in views.forests.items()]
     scaled = scales(graph, side_by_side(graph, seen), fusion.scales.of_view)
     strange = product(graph, scaled, fusion.weights[:, None])

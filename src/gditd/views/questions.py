@@ -1,0 +1,147 @@
+"""The questions of ferns, compiled: which to ask, what rows answer, and what their answers are worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from gditd.views.compiling import compiled, given, inlined
+
+COLUMN_ROWS = 256  # whose values are turned into columns at a time: those of all columns stay in the cache
+LOOK_ROWS = 2048  # that look at a fern before the next: its entries stay in the cache
+
+
+@inlined
+def _answer(value: Any, threshold: Any) -> Any:
+    """1 above the threshold, else 0; what is not a number lies above, as in a tree."""
+    return np.int32(not (value <= threshold))
+
+
+def _best_question(
+    columns: NDArray[np.float32],
+    thresholds: NDArray[np.float32],
+    cells: NDArray[np.int64],
+    n_cells: int,
+    classes: tuple[NDArray[np.int64], int],
+) -> int:
+    """Which of the questions, a column (questions, n) and a threshold each, leaves the purest cells.
+
+    Purest by Gini's measure, all cells (n,) cut by the same question; `classes` are the rows' classes and their number.
+    """
+    codes, n_classes = classes
+    best, purest = 0, -1.0
+    counts = np.empty((2 * n_cells, n_classes))
+    for question in range(len(columns)):
+        counts[:] = 0
+        for row in range(len(cells)):
+            counts[2 * cells[row] + _answer(columns[question, row], thresholds[question]), codes[row]] += 1
+        purity = 0.0
+        for cell in range(2 * n_cells):
+            total, squares = 0.0, 0.0
+            for c in range(n_classes):
+                total += counts[cell, c]
+                squares += counts[cell, c] * counts[cell, c]
+            if total > 0:
+                purity += squares / total
+        if purity > purest:
+            best, purest = question, purity
+    return best
+
+
+def _cut(
+    column: NDArray[np.float32], threshold: float, cells: NDArray[np.int64], n_cells: int
+) -> tuple[NDArray[np.int64], int]:
+    """Cut each cell by a question; the cells (n,) that rows are in then are numbered anew, as they come."""
+    numbers = np.full(2 * n_cells, -1)
+    found = np.empty_like(cells)
+    count = 0
+    for row in range(len(cells)):
+        turn = 2 * cells[row] + _answer(column[row], threshold)
+        if numbers[turn] < 0:
+            numbers[turn] = count
+            count += 1
+        found[row] = numbers[turn]
+    return found, count
+
+
+def _answers(columns: NDArray[np.float32], thresholds: NDArray[np.float32]) -> NDArray[np.int32]:
+    """All answers of rows, one bit each, as a number (n,): columns (questions, n) and a threshold each."""
+    cells = np.zeros(columns.shape[1], np.int32)
+    for question in range(len(columns)):
+        for row in range(len(cells)):
+            cells[row] = 2 * cells[row] + _answer(columns[question, row], thresholds[question])
+    return cells
+
+
+def _looked_up(
+    questions: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]],
+    entries: tuple[NDArray[np.int16], NDArray[np.int64], NDArray[np.int16]],
+    rows: NDArray[np.float32],
+) -> NDArray[np.int32]:
+    """Add up what ferns say of rows (n, features): whole numbers (n, values).
+
+    `questions` are the columns asked for, and of each fern the places among them and the thresholds, (ferns, questions)
+    both. `entries` are the entry of each cell, (ferns, cells), where those of a fern start, and their values.
+
+    Nothing is checked: everything must fit.
+    """
+    asked, places, thresholds = questions
+    entry_of_cell, first, values = entries
+    n_ferns, n_questions = places.shape
+    n_values = values.shape[1]
+    sums = np.zeros((len(rows), n_values), np.int32)
+    columns = np.zeros((len(asked), COLUMN_ROWS), np.float32)
+    cells = np.zeros((n_ferns, LOOK_ROWS), np.int32)
+    for start in range(0, len(rows), LOOK_ROWS):
+        block = rows[start : start + LOOK_ROWS]
+        for part in range(0, len(block), COLUMN_ROWS):
+            some = block[part : part + COLUMN_ROWS]
+            for row in range(len(some)):
+                for column in range(len(asked)):
+                    columns[column, row] = some[row, asked[column]]
+            for fern in range(n_ferns):
+                own = cells[fern, part : part + COLUMN_ROWS]
+                own[:] = 0
+                for question in range(n_questions):
+                    column, threshold = columns[places[fern, question]], thresholds[fern, question]
+                    for row in range(COLUMN_ROWS):
+                        own[row] = 2 * own[row] + _answer(column[row], threshold)
+        for fern in range(n_ferns):
+            for row in range(len(block)):
+                entry = first[fern] + entry_of_cell[fern, cells[fern, row]]
+                for value in range(n_values):
+                    sums[start + row, value] += values[entry, value]
+    return sums
+
+
+best_question = compiled(
+    _best_question,
+    numba.int64(
+        given(numba.float32, 2),
+        given(numba.float32, 1),
+        given(numba.int64, 1),
+        numba.int64,
+        numba.types.Tuple((given(numba.int64, 1), numba.int64)),
+    ),
+)
+
+cut = compiled(
+    _cut,
+    numba.types.Tuple((numba.int64[::1], numba.int64))(
+        given(numba.float32, 1), numba.float32, given(numba.int64, 1), numba.int64
+    ),
+)
+
+answers = compiled(_answers, numba.int32[::1](given(numba.float32, 2), given(numba.float32, 1)))
+
+looked_up = compiled(
+    _looked_up,
+    numba.int32[:, ::1](
+        numba.types.Tuple((given(numba.int64, 1), given(numba.int64, 2), given(numba.float32, 2))),
+        numba.types.Tuple((given(numba.int16, 2), given(numba.int64, 1), given(numba.int16, 2))),
+        given(numba.float32, 2),
+    ),
+)
