@@ -11,9 +11,9 @@ import pytest
 import torch
 from sklearn.ensemble import ExtraTreesClassifier
 
+from gditd.views.compiling import compiled
 from gditd.views.mixing import mixed_rows
 from gditd.views.trees import PackedForest, rounded_down
-from gditd.views.walk import compiled
 
 
 def read_only(rows):

@@ -145,6 +145,8 @@ class Ferns:
 
     def _refuse_unsafe(self, n_classes: int) -> None:
         """Refuse questions and cells that point outside: no look checks."""
+        if self.counts.ndim != 1 or self.starts.ndim != 1:
+            raise ValueError("the arrays of ferns have the wrong dimensions")
         n_ferns, n_entries = len(self.counts), len(self.starts)
         if self.features.shape != (n_ferns, QUESTIONS) or self.thresholds.shape != (n_ferns, QUESTIONS) or not n_ferns:
             raise ValueError("the questions of ferns are not all there")
@@ -153,7 +155,7 @@ class Ferns:
         # Each count is looked at before they are added up: huge ones could overflow to the right sum.
         if self.counts.min() < 1 or self.counts.max() > CELLS or self.counts.sum() != n_entries:
             raise ValueError("the entries of ferns do not fit their number")
-        if self.starts.ndim != 1 or self.values.shape != (n_entries, n_classes + 1) or self.values.min() < 0:
+        if self.values.shape != (n_entries, n_classes + 1) or self.values.min() < 0:
             raise ValueError("the entries of ferns do not fit the classes")
         rises = np.diff(self.starts.astype(np.int64), prepend=-1) > 0
         rises[self.first_entries] = self.starts[self.first_entries] == 0

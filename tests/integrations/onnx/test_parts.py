@@ -83,6 +83,21 @@ def test_votes_lose_nothing_in_float32(n_trees):
         np.testing.assert_array_equal(in_float32, part.sum(axis=0))
 
 
+@pytest.mark.parametrize("n_classes", [1, 4])
+def test_ferns_say_the_same_to_the_bit(n_classes):
+    from gditd.integrations.onnx.ferns import strangeness
+    from gditd.views.ferns import Ferns
+    from gditd.views.lesson import Lesson
+
+    rng = np.random.default_rng(0)
+    rows, codes = torch.from_numpy(rng.normal(size=(800, 6)).astype(np.float32)), rng.integers(n_classes, size=800)
+    ferns = Ferns.learn(Lesson(None, rows, codes, np.arange(n_classes), np.arange(6), seed=0), 40)
+    new = 2 * rng.normal(size=(500, 6)).astype(np.float32)
+    new[:3] = [[np.nan] * 6, [np.inf] * 6, [-1e30] * 6]
+    found = run(lambda graph, value: strangeness(graph, ferns, value), rows=new)
+    np.testing.assert_array_equal(found, ferns.strangeness(torch.from_numpy(new)))
+
+
 @pytest.mark.parametrize("n_folds", [1, 3])
 def test_p_values(n_folds):
     from gditd.integrations.onnx.calibration import p_values
