@@ -31,7 +31,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/training_speed.py
 
 bench-detection: $(STAMP)
-	$(BIN)/python benchmarks/detection.py --out docs/results/detection.md
+	$(BIN)/python benchmarks/detection.py --cells docs/results/detection.csv --out docs/results/detection.md
 
 # The documentation as pages in site/. The variable silences a notice of the theme about mkdocs 2.
 docs: $(STAMP)

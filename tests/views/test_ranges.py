@@ -114,7 +114,7 @@ def test_votes_stay_the_same_and_come_with_the_surprise(forest, rows, ranged):
 
 def test_nodes_with_ranges_come_first_and_children_after_their_parents(ranged):
     trees, counts = ranged.trees, ranged.ranges.counts
-    with_range = trees.number_in_tree < np.repeat(counts, trees.node_counts)
+    with_range = ranged.ranges.nodes_of(trees)
     assert with_range.sum() == counts.sum()
     PackedForest.from_state(trees.state())  # refuses a child that is not behind its parent
     beyond = ~with_range & (trees.left != -1)
@@ -128,7 +128,7 @@ def test_a_way_ends_where_it_gets_too_deep():
     rows = np.arange(4_000, dtype=np.float32)[:, None]
     forest = packed(ExtraTreesClassifier(3, random_state=0).fit(rows, np.arange(4_000) % 2))
     ranged = Ranged(*Ranges.of(forest, rows))
-    with_range = ranged.trees.number_in_tree < np.repeat(ranged.ranges.counts, ranged.trees.node_counts)
+    with_range = ranged.ranges.nodes_of(ranged.trees)
     assert ranged.depths[with_range].max() < DEEPEST < ranged.depths.max()
 
 

@@ -54,6 +54,11 @@ class Ranges:
         """How many trees are looked at."""
         return min(len(self.counts), MOST_TREES)
 
+    def nodes_of(self, forest: PackedForest) -> NDArray[np.bool_]:
+        """Which of the forest's nodes have a range, (nodes,)."""
+        first: NDArray[np.bool_] = forest.number_in_tree < np.repeat(self.counts, forest.node_counts)
+        return first
+
     def with_ends(self, values: NDArray[Any], at_end: Any) -> NDArray[Any]:
         """Values of the nodes with ranges, and behind those of each tree one more, for all its other nodes."""
         return np.insert(values, np.cumsum(self.counts), at_end)
@@ -93,7 +98,7 @@ class Ranges:
             raise ValueError("the ranges in a forest's trees do not fit its nodes")
         if any(values.shape != (self.counts.sum(),) for values in (self.known, self.low, self.high)):
             raise ValueError("the ranges in a forest's trees are not all there")
-        if (forest.left[forest.number_in_tree < np.repeat(self.counts, forest.node_counts)] == -1).any():
+        if (forest.left[self.nodes_of(forest)] == -1).any():
             raise ValueError("a leaf of a forest's trees has a range")
         if not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
             raise ValueError("a range in a forest's trees is not finite")

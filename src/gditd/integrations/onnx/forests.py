@@ -85,7 +85,7 @@ def surprise(graph: GraphBuilder, features: Value, trees: PackedForest, ranges: 
     Each step goes one node deeper; a row that has left the nodes with ranges stays at an end of its own, where nothing
     is outside.
     """
-    with_range = trees.number_in_tree < np.repeat(ranges.counts, trees.node_counts)
+    with_range = ranges.nodes_of(trees)
     tree = trees.tree_of_node[with_range]
     sizes = ranges.counts + 1
     first = (np.cumsum(sizes) - sizes)[: ranges.n_trees]
