@@ -21,11 +21,11 @@ from gditd.bench.tables import BenchTable
 from gditd.explain.surprise import ColumnMap
 from gditd.views.fusion import Fusion
 from gditd.views.lesson import Lesson
-from gditd.views.looks import FORESTS, VIEWS, ViewSet, fitting_names
+from gditd.views.looks import FERNS, FORESTS, VIEWS, ViewSet, fitting_names
 from gditd.views.weights import auroc, normalised
 from report import Results, markdown
 
-TREES = dict.fromkeys(FORESTS, 60)
+TREES = dict.fromkeys([*FORESTS, *FERNS], 60)
 
 
 def measure(table: BenchTable, cell: Cell) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def all_views(model: GDITDClassifier, train: object, labels: np.ndarray) -> View
     owners = ColumnMap.of(fitted.encoder).owners.numpy()
     rows = model._encode(train).values
     lesson = Lesson(fitted.cohort, rows, codes, np.arange(len(model.classes_)), owners, 0)
-    names = fitting_names([*VIEWS, *FORESTS], width=rows.shape[1], n_classes=lesson.n_classes)
+    names = fitting_names([*VIEWS, *FORESTS, *FERNS], width=rows.shape[1], n_classes=lesson.n_classes)
     with torch.no_grad():
         return ViewSet.learn(lesson, names, TREES)
 
@@ -73,7 +73,7 @@ def without(fusion: Fusion, scaled: list[np.ndarray], place: int) -> float:
 
 def as_markdown(results: Results) -> str:
     """Tables down, views across: alone, then what leaving one out costs."""
-    every = [*VIEWS, *(name for forest in FORESTS.values() for name in forest.units)]
+    every = [*VIEWS, *(name for group in [*FORESTS.values(), *FERNS.values()] for name in group.units)]
     names = [name for name in every if any(name in one["alone"] for one in results)]
     tables = list(dict.fromkeys(one["table"] for one in results))
     alone = pd.DataFrame([{"table": one["table"], "fused": one["fused"], **one["alone"]} for one in results])

@@ -67,8 +67,8 @@ class Ferns:
     values: NDArray[np.int16]  # (entries, classes + 1)
 
     @classmethod
-    def learn(cls, lesson: Lesson, n_ferns: int, ood: Tensor | None = None) -> Self:
-        """Choose the questions, and count the answers; rows known to be of no class have no part in it."""
+    def learn(cls, lesson: Lesson, n_ferns: int) -> Self:
+        """Choose the questions, and count the answers."""
         from gditd.views.questions import answers  # noqa: PLC0415 - takes a moment, and not every command needs it
 
         rng = np.random.default_rng(lesson.seed)
