@@ -73,7 +73,8 @@ def without(fusion: Fusion, scaled: list[np.ndarray], place: int) -> float:
 
 def as_markdown(results: Results) -> str:
     """Tables down, views across: alone, then what leaving one out costs."""
-    every = [*VIEWS, *(name for group in [*FORESTS.values(), *FERNS.values()] for name in group.units)]
+    of_forests = (name for forest in FORESTS.values() for name in forest.units)
+    every = [*VIEWS, *of_forests, *(name for ferns in FERNS.values() for name in ferns.units)]
     names = [name for name in every if any(name in one["alone"] for one in results)]
     tables = list(dict.fromkeys(one["table"] for one in results))
     alone = pd.DataFrame([{"table": one["table"], "fused": one["fused"], **one["alone"]} for one in results])
