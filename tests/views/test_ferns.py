@@ -14,6 +14,7 @@ from gditd.views.ferns import (
     LARGEST,
     LEAST,
     MOST_ASKED,
+    MOST_FERNS,
     QUESTIONS,
     STEPS,
     Ferns,
@@ -23,6 +24,7 @@ from gditd.views.ferns import (
     minus_log_shares,
 )
 from gditd.views.lesson import Lesson
+from gditd.views.looks import fitting_names
 
 N_FERNS = 9
 
@@ -227,6 +229,19 @@ def test_damaged_ferns_are_refused(ferns, name, damage):
     state = ferns.state()
     with pytest.raises(ValueError, match="fern"):
         Ferns.from_state(state | {name: damage(state[name])}, 2)
+
+
+def test_more_ferns_than_fit_the_memory_are_refused(ferns):
+    many = MOST_FERNS // N_FERNS + 1
+    state = {name: torch.cat([value] * (1 if name == "n_features" else many)) for name, value in ferns.state().items()}
+    with pytest.raises(ValueError, match="1 to 1024 ferns"):
+        Ferns.from_state(state, 2)
+
+
+def test_of_very_many_classes_there_are_no_ferns():
+    names = ["zeta", "fern-likelihood", "fern-surprise"]
+    assert fitting_names(names, width=5, n_classes=100) == names
+    assert fitting_names(names, width=5, n_classes=101) == ["zeta"]
 
 
 def test_cells_beyond_the_last_are_refused(ferns):

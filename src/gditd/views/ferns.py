@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 QUESTIONS = 14  # of a fern
 CELLS = 1 << QUESTIONS
+MOST_FERNS = 1_024  # that a model file may have: each takes far more memory than place in the file
 MOST_ASKED = 4_000  # rows that choose a fern's questions; all of them fill its cells
 SPARE_DRAWS = 3  # for each candidate: two rows may have the same value, and then there is nothing between
 LEAST = 0.5  # of a known row, for a cell that has none
@@ -148,7 +149,9 @@ class Ferns:
         if self.counts.ndim != 1 or self.starts.ndim != 1:
             raise ValueError("the arrays of ferns have the wrong dimensions")
         n_ferns, n_entries = len(self.counts), len(self.starts)
-        if self.features.shape != (n_ferns, QUESTIONS) or self.thresholds.shape != (n_ferns, QUESTIONS) or not n_ferns:
+        if not 0 < n_ferns <= MOST_FERNS:
+            raise ValueError(f"there must be 1 to {MOST_FERNS} ferns, got {n_ferns}")
+        if self.features.shape != (n_ferns, QUESTIONS) or self.thresholds.shape != (n_ferns, QUESTIONS):
             raise ValueError("the questions of ferns are not all there")
         if not ((self.features >= 0) & (self.features < self.n_features)).all():
             raise ValueError("a fern asks for a feature that its rows do not have")

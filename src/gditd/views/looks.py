@@ -39,6 +39,7 @@ FERNS: Mapping[str, type[Ferns]] = {"fern-likelihood": Ferns}
 
 ABSURD = 1e30
 WIDEST = 256  # encoded columns; beyond, the distance among them costs more than all networks
+MOST_CLASSES = 100  # beyond, a share for each of them in every cell of every fern would fill the memory
 
 
 @dataclass(frozen=True)
@@ -151,4 +152,5 @@ def fitting_names(names: Sequence[str], *, width: int, n_classes: int) -> list[s
     """Those of the views that make sense for a table of this encoded width and number of classes."""
     too_wide = {"column-mahalanobis"} if width > WIDEST else set()
     needs_rivals = {"column-rivals", "forest"} if n_classes < 2 else set()
-    return [name for name in names if name not in too_wide | needs_rivals]
+    too_many = set(Ferns.units) if n_classes > MOST_CLASSES else set()
+    return [name for name in names if name not in too_wide | needs_rivals | too_many]
