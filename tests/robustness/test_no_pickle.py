@@ -56,8 +56,8 @@ def test_offences_are_found(code):
 
 WITHOUT_PICKLE = """
 import pickle, _pickle, sys
-# What they import may use pickle meanwhile: the compiled walk comes from beside its source, as .pyc files do.
-import gditd, gditd.classifier, gditd.detectors, gditd.views.walk
+# What they import may use pickle meanwhile: compiled loops come from beside their source, as .pyc files do.
+import gditd, gditd.classifier, gditd.detectors, gditd.views.questions, gditd.views.walk
 def refuse(*args, **kwargs):
     raise SystemExit("something was unpickled")
 for module in (pickle, _pickle):
