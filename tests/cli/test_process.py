@@ -99,8 +99,8 @@ def test_streams_that_were_never_open(folder):
 def test_ctrl_c_leaves_nothing_behind(folder, long_table, tmp_path):
     process = start("predict", folder / "model.gditd", long_table, "--out", "verdicts.csv", cwd=tmp_path)
     while process.poll() is None and not list(tmp_path.glob(".verdicts.csv.*")):
-        time.sleep(0.02)
-    time.sleep(0.3)
+        time.sleep(0.005)
+    time.sleep(0.05)
     os.kill(process.pid, signal.SIGINT)
     assert finish(process) == (130, "", "interrupted: no file was written\n")
     assert [path.name for path in tmp_path.iterdir()] == ["long.csv"]
