@@ -5,7 +5,6 @@ import pytest
 from tests.robustness.kills import SCENARIOS, survived
 from tests.robustness.torture import TORTURE
 
-
 TRIES = 4  # on a machine whose load changes, a kill may come when the command is done already
 
 
