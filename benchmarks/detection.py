@@ -138,7 +138,7 @@ def as_markdown(results: Results) -> str:
         "# Who detects what was never labelled",
         f"{len(frame.groupby(CELL))} cells of {frame['dataset'].nunique()} tables; all shares in %. Made by "
         f"`make bench-detection`, seed 0, with gditd {gditd.__version__}, torch {torch.__version__} and scikit-learn "
-        f"{sklearn.__version__}. Seconds and rows a second were taken beside other work on two shared cores.",
+        f"{sklearn.__version__}. Seconds and rows a second were taken while other work went on at the same time.",
         "## Means over all cells",
         means(frame),
         gains(frame),
