@@ -16,7 +16,7 @@ from gditd.model_file.errors import ModelFileError, first_line
 from gditd.model_file.seal import LENGTH_BYTES, NO_CHECKSUM, UNSIGNED, Bytes, check_seal, has_seal, seal
 
 FORMAT: Final = "gditd-model"
-VERSION: Final = 3
+VERSION: Final = 4
 """2: the seal. 1 had none, was never released, and is not read any more."""
 
 MEBIBYTE: Final = 1 << 20

@@ -29,6 +29,7 @@ MOST_VALUES = 16_000_000  # of those rows together, so that wide tables do not f
 MOST_AXES = 64
 SMALLEST_SPREAD = 1e-4  # of an axis, as a share of the widest one's variance
 NEAREST = 1e-3  # a squared distance; nearer than that rows are not told apart
+LOOK_ROWS = 512  # whose likeness to all prototypes is worked out at a time: it stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +62,16 @@ class ColumnRivals(View):
     def scores(self, seen: Seen) -> Tensor:
         """One score for all classes."""
         points = seen.inputs.cpu() @ self.axes - self.origin
+        return torch.cat([self._shares(some) for some in torch.split(points, LOOK_ROWS)])
+
+    def _shares(self, points: Tensor) -> Tensor:
+        """The nearest one's share, (n, 1), of points (n, r)."""
         k, p, r = self.prototypes.shape
+        prototypes = self.prototypes.view(k * p, r)
         # |x - m|^2 = |x|^2 - 2 (x m - |m|^2 / 2): the largest of what is in brackets tells which prototype is nearest.
-        likeness, nearest = torch.addmm(self.halved, points, self.prototypes.view(k * p, r).mT).view(-1, k, p).max(-1)
-        classes = likeness.topk(2).indices
-        two = self.prototypes[classes, nearest.gather(1, classes)]
+        likeness = torch.addmm(self.halved, points, prototypes.mT)
+        largest, classes = likeness.view(-1, k, p).amax(-1).topk(2)
+        two = prototypes[places(likeness, largest, classes * p, p)]
         # As the difference of large numbers the distance would be inexact, and depend on how rows are grouped.
         distances = (points.unsqueeze(1) - two).square().sum(-1).clamp_max(LARGEST_DISTANCE) + NEAREST
         return distances.amin(1, keepdim=True) / distances.amax(1, keepdim=True)
@@ -83,6 +89,13 @@ class ColumnRivals(View):
     def from_state(cls, tensors: dict[str, Tensor]) -> Self:
         """Undo `state`."""
         return cls(tensors["axes"], tensors["origin"], tensors["prototypes"])
+
+
+def places(rows: Tensor, values: Tensor, starts: Tensor, length: int) -> Tensor:
+    """Where each value (n, m) lies in its own stretch of the row, (n, m)."""
+    from gditd.views.places import places_of  # noqa: PLC0415 - takes a moment, and not every command needs it
+
+    return torch.from_numpy(places_of(rows.numpy(), values.numpy(), starts.numpy(), length))
 
 
 def principal_axes(rows: NDArray[np.float64], seed: int) -> tuple[Tensor, Tensor]:

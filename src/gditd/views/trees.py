@@ -19,13 +19,22 @@ KINDS: dict[str, type[np.generic]] = {
     "right": np.int32,
     "feature": np.int32,
     "threshold": np.float32,
-    "shares": np.float32,
+    "shares": np.int16,
 }
+
+# A leaf's shares are whole numbers of this part of 1: what trees say adds up to the same in whatever order. A float32
+# has room for the sum of all trees that a forest may have, so that holds for an exported graph too.
+SHARE_STEPS = 16_384
+MOST_TREES = 1_024
+MOST_SHARES = 1 << 24  # that differ: float32 tells so many numbers apart
 
 
 @dataclass(frozen=True, eq=False)
 class PackedForest:
-    """Trees one after another. A leaf has left child -1 and the number of its row in `shares` as its right child."""
+    """Trees one after another. A leaf has left child -1 and the number of its row in `shares` as its right child.
+
+    Most leaves have rows of one class only, so the forest has far fewer different shares than leaves.
+    """
 
     n_features: int
     node_counts: NDArray[np.int64]  # (trees,)
@@ -33,17 +42,16 @@ class PackedForest:
     right: NDArray[np.int32]
     feature: NDArray[np.int32]
     threshold: NDArray[np.float32]
-    shares: NDArray[np.float32]  # (leaves, classes) class shares of each leaf
+    shares: NDArray[np.int16]  # (different ones, classes), in steps of 1 / SHARE_STEPS
 
     @classmethod
     def of(cls, trees: list[Tree], n_features: int) -> PackedForest:
         """Take over what scikit-learn grew."""
         inner = [tree.children_left != -1 for tree in trees]
-        leaves = np.cumsum([0, *((~own).sum() for own in inner)])
-        right = [
-            np.where(own, tree.children_right, np.cumsum(~own) - 1 + first)
-            for tree, own, first in zip(trees, inner, leaves, strict=False)
-        ]
+        shares, numbers = distinct([in_steps(tree.value[~own, 0]) for tree, own in zip(trees, inner, strict=True)])
+        right = [tree.children_right.copy() for tree in trees]
+        for children, own, of_leaves in zip(right, inner, numbers, strict=True):
+            children[~own] = of_leaves
         return cls(
             n_features=n_features,
             node_counts=np.array([tree.node_count for tree in trees], dtype=np.int64),
@@ -51,9 +59,7 @@ class PackedForest:
             right=np.concatenate(right).astype(np.int32),
             feature=np.concatenate([np.maximum(tree.feature, 0) for tree in trees]).astype(np.int32),
             threshold=rounded_down(np.concatenate([tree.threshold for tree in trees])),
-            shares=np.concatenate([tree.value[~own, 0] for tree, own in zip(trees, inner, strict=True)]).astype(
-                np.float32
-            ),
+            shares=shares,
         )
 
     def walked(
@@ -66,11 +72,10 @@ class PackedForest:
         from gditd.views.walk import RANGE, walked  # noqa: PLC0415 - takes a moment, and not every command needs it
 
         n_trees = len(self.node_counts)
-        trees = (self._nodes, self.right.view(np.uint32), self.node_counts, self.shares)
+        trees = (self._nodes, self.node_counts, self._padded_shares)
         none = np.zeros(n_trees, dtype=RANGE), np.zeros(n_trees, dtype=np.int64)
         sums, surprise = walked(trees, ranges or none, self.fitting(rows))
-        sums /= n_trees
-        return sums, surprise
+        return sums[:, : self.shares.shape[1]] / (SHARE_STEPS * n_trees), surprise
 
     def fitting(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return rows as the compiled walk takes them; ValueError where they do not have the forest's width."""
@@ -88,11 +93,19 @@ class PackedForest:
         """What the compiled walk goes by."""
         from gditd.views.walk import NODE  # noqa: PLC0415 - as above
 
+        leaf = self.left == -1
         nodes = np.empty(len(self.left), dtype=NODE)
-        nodes["threshold"] = self.threshold
-        nodes["feature"] = np.where(self.left == -1, 0, self.feature)
+        nodes["threshold"] = np.where(leaf, self.right, self.threshold)
+        nodes["feature"] = np.where(leaf, 0, self.feature)
         nodes["left"], nodes["right"] = self.children
         return nodes
+
+    @cached_property
+    def _padded_shares(self) -> NDArray[np.int16]:
+        """Filled up to as many as the compiled walk adds up at a time."""
+        from gditd.views.walk import SHARES  # noqa: PLC0415 - as above
+
+        return np.pad(self.shares, ((0, 0), (0, -self.shares.shape[1] % SHARES)))
 
     @property
     def children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -162,6 +175,10 @@ class PackedForest:
             raise ValueError("the arrays of a forest have the wrong dimensions")
         n_nodes = len(self.left)
         # Each count is looked at before they are added up: huge ones could overflow to the right sum.
+        if len(counts) > MOST_TREES:
+            raise ValueError(f"a forest has at most {MOST_TREES} trees, got {len(counts)}")
+        if len(self.shares) > MOST_SHARES:
+            raise ValueError(f"a forest has at most {MOST_SHARES:,} different leaves, got {len(self.shares):,}")
         if not len(counts) or counts.min() < 1 or counts.max() > n_nodes or counts.sum() != n_nodes:
             raise ValueError("the trees of a forest do not fit its nodes")
         if any(len(column) != n_nodes for column in columns):
@@ -176,6 +193,8 @@ class PackedForest:
             raise ValueError("a tree asks for a feature that its forest does not have")
         if not ((self.right[leaf] >= 0) & (self.right[leaf] < len(self.shares))).all():
             raise ValueError("a tree's leaf lies outside its forest")
+        if self.shares.size and (self.shares.min() < 0 or self.shares.max() > SHARE_STEPS):
+            raise ValueError("a share of a tree's leaf is not between 0 and 1")
 
 
 def rounded_down(thresholds: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -183,3 +202,17 @@ def rounded_down(thresholds: NDArray[np.float64]) -> NDArray[np.float32]:
     nearest = thresholds.astype(np.float32)
     above = nearest.astype(np.float64) > thresholds
     return np.where(above, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+
+
+def in_steps(shares: NDArray[np.float64]) -> NDArray[np.int16]:
+    """Shares of 1 as whole numbers of steps."""
+    return np.rint(shares * SHARE_STEPS).astype(np.int16)
+
+
+def distinct(shares: list[NDArray[np.int16]]) -> tuple[NDArray[np.int16], list[NDArray[np.int64]]]:
+    """The different ones among the shares of each tree's leaves (leaves, classes), and which of them each leaf has."""
+    of_trees = [np.unique(own, axis=0, return_inverse=True) for own in shares]
+    together, places = np.unique(np.concatenate([own for own, _ in of_trees]), axis=0, return_inverse=True)
+    ends = np.cumsum([len(own) for own, _ in of_trees])[:-1]
+    parts = np.split(places.ravel(), ends)
+    return together, [part[number.ravel()] for part, (_, number) in zip(parts, of_trees, strict=True)]

@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from gditd.views.compiling import compiled, given, inlined
 
-# What a step needs lies together in memory. A leaf's children are the leaf itself: a row that arrived stays there.
+# What a step needs lies together in memory. A leaf's children are the leaf itself: a row that arrived stays there. It
+# asks nothing, and has the number of its shares in the place of a threshold.
 NODE = np.dtype([("threshold", np.float32), ("feature", np.uint32), ("left", np.uint32), ("right", np.uint32)])
 
 # Where known rows lie in the column that a node asks for, and what a row outside is worth.
 RANGE = np.dtype([("low", np.float32), ("high", np.float32), ("steepness", np.float32), ("worth", np.float32)])
 
 LANES = 16  # rows that go through a tree side by side: while one waits for memory, the others step
-BLOCK_VALUES = 131_072  # of rows that go through all trees before the next do: they and a tree stay in the cache
+SHARES = 8  # that are added up at a time: leaves have a multiple of it
+BLOCK_VALUES = 1_048_576  # of rows that go through a tree before the next: it stays in the cache meanwhile
 
 
 @inlined
@@ -27,9 +29,12 @@ def _child(node: Any, value: Any) -> Any:
 
 
 @inlined
-def _add(sums: NDArray[np.float64], row: Any, shares: NDArray[np.float32], leaf: Any) -> None:
-    for c in range(shares.shape[1]):
-        sums[row, c] += shares[leaf, c]
+def _add(sums: NDArray[np.int32], row: Any, shares: NDArray[np.int16], leaf: Any) -> None:
+    """Add a leaf's shares to a row's. The inner loop's length is known, so that it becomes a single instruction."""
+    number = np.uint64(leaf.threshold)
+    for first in range(np.uint64(0), np.uint64(shares.shape[1]), np.uint64(SHARES)):
+        for place in range(SHARES):
+            sums[row, first + np.uint64(place)] += shares[number, first + np.uint64(place)]
 
 
 @inlined
@@ -40,22 +45,22 @@ def _surprise(own: Any, value: Any) -> Any:
 
 
 def _walked(
-    trees: tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64], NDArray[np.float32]],
+    trees: tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int16]],
     tree_ranges: tuple[NDArray[Any], NDArray[np.int64]],
     rows: NDArray[np.float32],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Add up, tree after tree, what rows (n, features) meet on their way.
 
-    That is the shares of the leaves they come to, (n, classes), and what the ranges on their way there say, (n,).
-    `trees` are nodes, the number of each node's leaf, how many nodes each tree has, and the leaves' shares. A tree's
-    first nodes have ranges, as many as it counts; behind those follows one more, worth nothing, for all others.
+    That is the shares of the leaves they come to, (n, shares), and what the ranges on their way there say, (n,).
+    `trees` are nodes, how many of them each tree has, and what shares leaves have. A tree's first nodes have ranges, as
+    many as it counts; behind those follows one more, worth nothing, for all others.
 
     Nothing is checked: everything must fit. Places are unsigned, as an index that may be negative takes longer.
     """
-    nodes, leaves, node_counts, shares = trees
+    nodes, node_counts, shares = trees
     ranges, range_counts = tree_ranges
-    sums, surprise = np.zeros((len(rows), shares.shape[1])), np.zeros(len(rows))
-    at, found = np.empty(LANES, np.uint32), np.empty(LANES)
+    sums, surprise = np.zeros((len(rows), shares.shape[1]), np.int32), np.zeros(len(rows))
+    at, found = np.empty(LANES, np.uint32), np.empty(LANES, np.float32)
     block = max(BLOCK_VALUES // rows.shape[1] // LANES, 1) * LANES
     for first in range(0, len(rows), block):
         end = min(first + block, len(rows))
@@ -63,7 +68,7 @@ def _walked(
         for number in range(len(node_counts)):
             count: Any = node_counts[number]
             n_ranges: Any = np.uint32(range_counts[number])
-            tree, leaf = nodes[start : start + count], leaves[start : start + count]
+            tree = nodes[start : start + count]
             own = ranges[range_start : range_start + n_ranges + 1]
             start += count
             range_start += n_ranges + 1
@@ -72,16 +77,16 @@ def _walked(
                 at[:] = 0
                 if n_ranges:
                     found[:] = 0
-                    within = True
+                    within = np.uint32(1)
                     while within:
-                        within = False
+                        within = np.uint32(0)
                         for lane in range(LANES):
                             place = at[lane]
                             node = tree[place]
                             value = some[np.uint64(lane), node.feature]
                             found[lane] += _surprise(own[min(place, n_ranges)], value)
                             child = _child(node, value)
-                            within = within or child < n_ranges
+                            within |= np.uint32(child < n_ranges)
                             at[lane] = child
                     for lane in range(LANES):
                         surprise[group + lane] += found[lane]
@@ -94,15 +99,15 @@ def _walked(
                         moved |= child ^ at[lane]
                         at[lane] = child
                 for lane in range(LANES):
-                    _add(sums, group + lane, shares, leaf[at[lane]])
+                    _add(sums, group + lane, shares, tree[at[lane]])
             for row in range(end - (end - first) % LANES, end):
-                place, alone = np.uint32(0), 0.0
+                place, alone = np.uint32(0), np.float32(0)
                 while tree[place].left != place:
                     value = rows[row, tree[place].feature]
                     alone += _surprise(own[min(place, n_ranges)], value)
                     place = _child(tree[place], value)
                 surprise[row] += alone
-                _add(sums, row, shares, leaf[place])
+                _add(sums, row, shares, tree[place])
     return sums, surprise
 
 
@@ -134,13 +139,12 @@ def _ranges_of_nodes(
 
 walked = compiled(
     _walked,
-    numba.types.Tuple((numba.float64[:, ::1], numba.float64[::1]))(
+    numba.types.Tuple((numba.int32[:, ::1], numba.float64[::1]))(
         numba.types.Tuple(
             (
                 given(numba.from_dtype(NODE), 1),
-                given(numba.uint32, 1),
                 given(numba.int64, 1),
-                given(numba.float32, 2),
+                given(numba.int16, 2),
             )
         ),
         numba.types.Tuple((given(numba.from_dtype(RANGE), 1), given(numba.int64, 1))),

@@ -8,6 +8,7 @@ import torch
 
 from gditd.calibration import ClassCalibrator
 from gditd.tables.dates import PERIODS, part_codes
+from gditd.views.trees import MOST_TREES, SHARE_STEPS, in_steps
 from tests.integrations.onnx.runs import onnxruntime
 
 
@@ -69,18 +70,12 @@ def test_lengths(width):
     np.testing.assert_allclose(found, values.norm(dim=-1, keepdim=True).numpy(), rtol=1e-6)
 
 
-@pytest.mark.parametrize("n_trees", [1, 24, 60, 127])
+@pytest.mark.parametrize("n_trees", [1, 24, MOST_TREES])
 def test_votes_lose_nothing_in_float32(n_trees):
-    from gditd.integrations.onnx.forests import exact_parts
-
-    rng = np.random.default_rng(0)
-    counts = rng.integers(1, 80_000, (n_trees, 400)).astype(float)
-    shares = (rng.integers(0, 80_000, counts.shape) / counts).clip(0, 1).astype(np.float32)
-    parts = exact_parts(shares, n_trees)
-    np.testing.assert_array_equal(sum(parts), shares.astype(np.float64))
-    for part in parts:
-        in_float32 = np.cumsum(part.astype(np.float32), axis=0, dtype=np.float32)[-1]
-        np.testing.assert_array_equal(in_float32, part.sum(axis=0))
+    shares = in_steps(np.random.default_rng(0).random((n_trees, 400)))
+    shares[:, 0] = SHARE_STEPS
+    in_float32 = np.cumsum(shares.astype(np.float32), axis=0, dtype=np.float32)[-1]
+    np.testing.assert_array_equal(in_float32, shares.sum(axis=0, dtype=np.int64))
 
 
 @pytest.mark.parametrize("n_classes", [1, 4])

@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from functools import reduce
 
-from gditd.integrations.onnx.builder import GraphBuilder, Operand, Value
+import numpy as np
+
+from gditd.integrations.onnx.builder import GraphBuilder, Value
 from gditd.integrations.onnx.operations import as_double, between, bounded, reduced, side_by_side
 from gditd.integrations.onnx.trees import Trees, sums_over_trees
 from gditd.views.forest import Forest, MixedForest
 from gditd.views.ranges import DEEPEST, Ranges
-from gditd.views.trees import PackedForest
-
-PARTS = 3
-MANTISSA = 24  # bits of a float32
+from gditd.views.trees import SHARE_STEPS, PackedForest
 
 
 def votes(graph: GraphBuilder, features: Value, forest: Forest) -> Value:
     """The share of votes for each class, and with made-up rows one more, (n, classes) float64.
 
-    ai.onnx.ml adds up in float32, which would round. So each leaf's share is cut into parts of so few bits that no
-    sum over the trees needs more than a float32 has, in whatever order it is made. Most leaves are pure: they have
-    one part.
+    ai.onnx.ml adds up in float32. Shares are whole numbers of steps, of which a float32 has room for the sum.
     """
     packed = forest.trees
-    n_trees, n_classes = len(packed.node_counts), packed.shares.shape[1]
-    sums = as_double(graph, sums_over_trees(graph, features, trees_of(packed), PARTS * n_classes))
-    parts = [between(graph, sums, part * n_classes, (part + 1) * n_classes) for part in range(PARTS)]
-    total = graph("Add", graph("Add", parts[0], parts[1]), parts[2])
-    return graph("Div", total, np.float64(n_trees))
+    sums = as_double(graph, sums_over_trees(graph, features, trees_of(packed), packed.shares.shape[1]))
+    return graph("Div", sums, np.float64(SHARE_STEPS * len(packed.node_counts)))
 
 
 def trees_of(packed: PackedForest) -> Trees:
-    """A packed forest; target part * classes + c is a part of the share of class c."""
-    counts = packed.node_counts
-    tree = np.repeat(np.arange(len(counts)), counts)
-    node = np.arange(len(tree)) - np.repeat(np.cumsum(counts) - counts, counts)
+    """A packed forest; a leaf's values are its shares, in steps."""
+    tree, node = packed.tree_of_node, packed.number_in_tree
     left, right = packed.left.astype(np.int64), packed.right.astype(np.int64)
     leaves = np.flatnonzero(left == -1)
-    parts = np.concatenate(exact_parts(packed.shares[right[leaves]], len(counts)), axis=1)  # (leaves, parts * classes)
-    own, target = np.nonzero(parts)
+    shares = packed.shares[right[leaves]]
+    own, target = np.nonzero(shares)
     return Trees(
         tree=tree,
         node=node,
@@ -50,20 +41,8 @@ def trees_of(packed: PackedForest) -> Trees:
         leaf_tree=tree[leaves[own]],
         leaf_node=node[leaves[own]],
         leaf_target=target,
-        leaf_value=parts[own, target].astype(np.float32),
+        leaf_value=shares[own, target].astype(np.float32),
     )
-
-
-def exact_parts(shares: NDArray[np.float32], n_trees: int) -> list[NDArray[np.float64]]:
-    """Shares as a sum of parts, each a multiple of a power of two that n_trees of them add up to without rounding."""
-    bits = MANTISSA - int(n_trees).bit_length()
-    rest = shares.astype(np.float64)
-    parts = []
-    for number in range(1, PARTS + 1):
-        unit = 2.0 ** (-bits * number)
-        parts.append(np.round(rest / unit) * unit)
-        rest = rest - parts[-1]
-    return parts
 
 
 def strangeness(graph: GraphBuilder, forest: Forest, features: Value, shares: Value) -> Value:
@@ -103,16 +82,17 @@ def surprise(graph: GraphBuilder, features: Value, trees: PackedForest, ranges: 
     numbers = np.stack([thresholds, own["low"], own["high"], own["steepness"], own["worth"]], axis=1)
     n_rows = graph("Shape", features, start=0, end=1)
     place = graph("Expand", first[None], graph("Concat", n_rows, np.array([1]), axis=0))
-    total: Operand = np.zeros((1, 1))
+    found = []
     for _ in range(DEEPEST):
         value = graph("GatherElements", features, graph("Gather", features_asked.astype(np.int64), place), axis=1)
         threshold, low, high, steepness, worth = columns_of(graph, graph("Gather", numbers, place), numbers.shape[1])
         outside = graph("Max", graph("Sub", low, value), graph("Sub", value, high))
         share = bounded(graph, graph("Mul", outside, steepness), np.float32(0), np.float32(1))
-        total = graph("Add", total, reduced(graph, "Sum", as_double(graph, graph("Mul", worth, share)), 1))
+        found.append(graph("Mul", worth, share))
         below = [graph("Gather", side, place) for side in children]
         place = graph("Where", graph("LessOrEqual", value, threshold), *below)
-    return graph("Div", total, np.float64(len(first)))
+    of_trees = reduce(lambda a, b: graph("Add", a, b), found)  # in float32, node after node, as the compiled walk does
+    return graph("Div", reduced(graph, "Sum", as_double(graph, of_trees), 1), np.float64(len(first)))
 
 
 def columns_of(graph: GraphBuilder, numbers: Value, n: int) -> list[Value]:
