@@ -25,7 +25,7 @@ from gditd.views.looks import FERNS, FORESTS, VIEWS, ViewSet, fitting_names
 from gditd.views.weights import auroc, normalised
 from report import Results, markdown
 
-TREES = dict.fromkeys([*FORESTS, *FERNS], 60)
+TREES = dict.fromkeys([*FORESTS, *FERNS, "mixed-ranges"], 60)
 
 
 def measure(table: BenchTable, cell: Cell) -> dict[str, Any]:

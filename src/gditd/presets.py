@@ -68,14 +68,14 @@ PRESETS = {
     ),
 }
 
-# The views of each setting, and how many trees and ferns it has.
+# The views of each setting, and how many trees or ferns they have; ranges are those of a mixed forest's first trees.
 VIEW_NAMES: Mapping[str, tuple[str, ...]] = {
     "all": tuple(PRIOR),
     "few": ("zeta", "embedding-mahalanobis", "mixed-forest", "mixed-ranges", "fern-likelihood", "fern-surprise"),
 }
 TREES: Mapping[str, Mapping[str, int]] = {
-    "all": {"mixed-forest": 60, "forest": 60, "fern-likelihood": 64},
-    "few": {"mixed-forest": 24, "fern-likelihood": 64},
+    "all": {"mixed-forest": 60, "mixed-ranges": 60, "forest": 60, "fern-likelihood": 64},
+    "few": {"mixed-forest": 24, "mixed-ranges": 12, "fern-likelihood": 64},
 }
 NAMING_TREES: Mapping[str, int] = {"all": 100, "few": 0}  # of the forest that only names classes
 

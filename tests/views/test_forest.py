@@ -13,7 +13,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from gditd.views.compiling import compiled
 from gditd.views.mixing import mixed_rows
-from gditd.views.trees import PackedForest, rounded_down
+from gditd.views.trees import MOST_TREES, SHARE_STEPS, PackedForest, distinct, in_steps, rounded_down
 
 
 def read_only(rows):
@@ -154,6 +154,30 @@ def test_a_forest_that_a_walk_could_leave_is_refused(packed, name, damage):
     state = packed.state()
     with pytest.raises(ValueError, match=r"tree|forest"):
         PackedForest.from_state(state | {name: damage(state[name])})
+
+
+@pytest.mark.parametrize("share", [-1, SHARE_STEPS + 1])
+def test_shares_beyond_0_and_1_are_refused(packed, share):
+    state = packed.state()
+    with pytest.raises(ValueError, match="share"):
+        PackedForest.from_state(state | {"shares": changed(state["shares"], (0, 0), share)})
+
+
+def test_more_trees_than_a_sum_has_room_for_are_refused(leaves_alone):
+    state = leaves_alone.state()
+    many = {
+        name: state[name][:1].repeat(MOST_TREES + 1)
+        for name in ("node_counts", "left", "right", "feature", "threshold")
+    }
+    with pytest.raises(ValueError, match=r"at most 1,?024 trees"):
+        PackedForest.from_state(state | many)
+
+
+def test_leaves_that_say_the_same_share_an_entry():
+    shares = in_steps(np.array([[1, 0, 0], [0.5, 0.5, 0], [0, 0, 1], [1, 0, 0], [0.25, 0.75, 0], [0.5, 0.5, 0]]))
+    entries, numbers = distinct(shares)
+    np.testing.assert_array_equal(entries[numbers], shares)
+    assert len(entries) == 3 + 2  # one for each class, and the mixed ones
 
 
 def test_a_leaf_may_say_anything_of_features(packed):

@@ -9,8 +9,11 @@ import pytest
 import torch
 from sklearn.ensemble import ExtraTreesClassifier
 
-from gditd.views.ranges import DEEPEST, FEWEST_KNOWN, FULL_WORTH, MOST_TREES, NARROWEST, Ranges
+from gditd.views.ranges import DEEPEST, FEWEST_KNOWN, FULL_WORTH, NARROWEST, Ranges
 from gditd.views.trees import PackedForest
+from gditd.views.walk import BLOCK_VALUES, LANES
+
+N_RANGED = 6  # trees of a forest's that are looked at
 
 
 def packed(forest: ExtraTreesClassifier) -> PackedForest:
@@ -51,13 +54,13 @@ class Ranged:
 
 @pytest.fixture(scope="module")
 def ranged(forest, rows):
-    return Ranged(*Ranges.of(packed(forest), rows))
+    return Ranged(*Ranges.of(packed(forest), rows, N_RANGED))
 
 
 def by_hand(forest, rows, new):
     """The same from scikit-learn's own trees, a row and a node at a time."""
     total = 0.0
-    for tree in (estimator.tree_ for estimator in forest.estimators_[:MOST_TREES]):
+    for tree in (estimator.tree_ for estimator in forest.estimators_[:N_RANGED]):
         came = tree.decision_path(rows).toarray().astype(bool)
         node, depth = 0, 0
         while tree.children_left[node] != -1 and came[:, node].sum() >= FEWEST_KNOWN and depth < DEEPEST:
@@ -68,7 +71,7 @@ def by_hand(forest, rows, new):
             total += np.log((len(own) + 1) / 2) * share
             node = (tree.children_left if new[column] <= tree.threshold[node] else tree.children_right)[node]
             depth += 1
-    return total / min(len(forest.estimators_), MOST_TREES)
+    return total / N_RANGED
 
 
 def test_a_row_gathers_what_the_nodes_on_its_way_say(forest, rows, ranged):
@@ -97,12 +100,12 @@ def test_votes_may_be_certain_where_no_known_row_ever_was(forest, ranged):
 
 def test_only_the_upper_nodes_of_the_first_trees_have_ranges(rows):
     codes = np.random.default_rng(0).integers(2, size=len(rows))
-    forest = packed(ExtraTreesClassifier(MOST_TREES + 5, random_state=0).fit(rows, codes))
-    _, ranges = Ranges.of(forest, rows)
-    assert ranges.n_trees == MOST_TREES
-    assert (ranges.counts[:MOST_TREES] > 0).all()
-    assert (ranges.counts[MOST_TREES:] == 0).all()
-    assert len(ranges.known) == ranges.counts.sum() < forest.node_counts[:MOST_TREES].sum() / 2
+    forest = packed(ExtraTreesClassifier(N_RANGED + 5, random_state=0).fit(rows, codes))
+    _, ranges = Ranges.of(forest, rows, N_RANGED)
+    assert ranges.n_trees == N_RANGED
+    assert (ranges.counts[:N_RANGED] > 0).all()
+    assert (ranges.counts[N_RANGED:] == 0).all()
+    assert len(ranges.known) == ranges.counts.sum() < forest.node_counts[:N_RANGED].sum() / 2
     assert (ranges.known >= FEWEST_KNOWN).all()
 
 
@@ -127,7 +130,7 @@ def test_a_way_ends_where_it_gets_too_deep():
     """Equal steps up a staircase: each tree peels off one row after another."""
     rows = np.arange(4_000, dtype=np.float32)[:, None]
     forest = packed(ExtraTreesClassifier(3, random_state=0).fit(rows, np.arange(4_000) % 2))
-    ranged = Ranged(*Ranges.of(forest, rows))
+    ranged = Ranged(*Ranges.of(forest, rows, N_RANGED))
     with_range = ranged.ranges.nodes_of(ranged.trees)
     assert ranged.depths[with_range].max() < DEEPEST < ranged.depths.max()
 
@@ -135,7 +138,7 @@ def test_a_way_ends_where_it_gets_too_deep():
 def test_of_very_few_rows_nothing_is_said():
     rows = np.random.default_rng(0).normal(size=(FEWEST_KNOWN - 1, 3)).astype(np.float32)
     forest = packed(ExtraTreesClassifier(4, random_state=0).fit(rows, np.arange(len(rows)) % 2))
-    assert (Ranged(*Ranges.of(forest, rows)).surprise(100 * rows) == 0).all()
+    assert (Ranged(*Ranges.of(forest, rows, N_RANGED)).surprise(100 * rows) == 0).all()
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 15, 16, 17, 1_023, 1_040])
@@ -183,3 +186,14 @@ def test_a_leaf_with_a_range_is_refused(ranged):
     longer = {name: torch.cat([state[name], state[name][:1].expand(more)]) for name in ("known", "low", "high")}
     with pytest.raises(ValueError, match="a leaf"):
         Ranges.from_state(longer | {"counts": counts}, ranged.trees)
+
+
+def test_a_table_so_wide_that_its_rows_come_in_several_blocks():
+    rows = np.random.default_rng(0).normal(size=(300, 5_000)).astype(np.float32)
+    assert len(rows) > BLOCK_VALUES // rows.shape[1] + LANES
+    forest = packed(ExtraTreesClassifier(3, random_state=0).fit(rows, np.arange(len(rows)) % 3))
+    trees, ranges = Ranges.of(forest, rows, 2)
+    together = trees.walked(3 * rows, (ranges.packed, ranges.counts))
+    alone = [trees.walked(3 * row[None], (ranges.packed, ranges.counts)) for row in rows]
+    for number, found in enumerate(together):
+        np.testing.assert_array_equal(found, np.concatenate([one[number] for one in alone]))

@@ -53,6 +53,11 @@ def hidden_layer(layers: list[Tensor]) -> Tensor:
     return (layers[-2] if len(layers) > 1 else layers[-1])[:MOST_MEMBERS]
 
 
+def of_classes(scores: Tensor, classes: Tensor) -> Tensor:
+    """Scores (..., all classes) of some classes, in ascending order; where these are all, nothing is copied."""
+    return scores if len(classes) == scores.shape[-1] else scores[..., classes]
+
+
 def in_full_lanes(width: int) -> int:
     """The next width at which a product's result for a row does not depend on how many rows there are."""
     return -(-width // LANES) * LANES

@@ -41,11 +41,13 @@ class Forest:
     n_classes: int
 
     @classmethod
-    def learn(cls, lesson: Lesson, n_trees: int, ood: Tensor | None = None) -> Self:
-        """Grow the trees; `ood` are rows known to be of no class, for a forest that takes them."""
+    def learn(cls, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> Self:
+        """Grow the trees, as many as there are for the view; `ood` are rows known to be of no class, for a forest that
+        takes them.
+        """
         rng = np.random.default_rng(lesson.seed)
         rows, codes = some_rows(lesson, rng)
-        return cls(grown(rows, codes, np.ones(len(rows)), n_trees, rng), lesson.n_classes)
+        return cls(grown(rows, codes, np.ones(len(rows)), trees["forest"], rng), lesson.n_classes)
 
     def walk(self, rows: Tensor) -> Walk:
         """Send rows (n, features) through the trees."""
@@ -86,20 +88,20 @@ class MixedForest(Forest):
     ranges: Ranges
 
     @classmethod
-    def learn(cls, lesson: Lesson, n_trees: int, ood: Tensor | None = None) -> Self:
-        """Make up rows, and grow the trees."""
+    def learn(cls, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> Self:
+        """Make up rows, and grow the trees; as many of them are looked at for ranges as there are for that view."""
         rng = np.random.default_rng(lesson.seed)
         known, codes = some_rows(lesson, rng)
         strange, weights = strange_rows(known, codes, lesson.owners, ood, rng)
-        trees = grown(
+        forest = grown(
             np.concatenate([known, strange]),
             np.concatenate([codes, np.full(len(strange), lesson.n_classes)]),
             np.concatenate([np.ones(len(known)), weights]),
-            n_trees,
+            trees["mixed-forest"],
             rng,
         )
-        trees, ranges = Ranges.of(trees, known)
-        return cls(trees, lesson.n_classes, ranges)
+        forest, ranges = Ranges.of(forest, known, trees["mixed-ranges"])
+        return cls(forest, lesson.n_classes, ranges)
 
     def walk(self, rows: Tensor) -> Walk:
         """Send rows (n, features) through the trees; the nodes' surprise is averaged over those looked at."""

@@ -20,13 +20,14 @@ from gditd.views.forest import Forest
 from gditd.views.fusion import Fusion, Scales
 from gditd.views.known_unknowns import FEWEST_ROWS, worth_learning
 from gditd.views.lesson import Lesson
-from gditd.views.looks import FORESTS, Looks, ViewSet
+from gditd.views.looks import Looks, ViewSet
 from gditd.views.pooling import Pool
 from gditd.views.weights import Candidates, Trial, auroc, prior_weights, ranks_among
 
 Codes = NDArray[np.int64]
 
-MOST_TREES_OF_A_TRIAL = 30  # of a forest that is learned only to see whether it catches a class
+# Trees and ferns of what is learned only to see whether it catches a class.
+MOST_OF_A_TRIAL: Mapping[str, int] = {"mixed-forest": 15, "mixed-ranges": 15, "forest": 15, "fern-likelihood": 32}
 MOST_STRANGE = 800  # rows of a class left out that are looked at
 MOST_KNOWN = 1_200  # known rows that they are compared with
 MOST_NAMED = 100  # classes that a forest of its own names: every leaf has a share for each, and they fill the memory
@@ -45,8 +46,8 @@ class Material:
     `taught` are the rows that the members learned from. The members that never saw a class learned from those of them
     in `learned`, and not from those in `compared`. `aside` are rows that nobody learned from, by which the views are
     brought to one scale; `calibrating` are others of that kind, which will calibrate the model. `trees` says how many
-    trees each forest has, and `naming_trees` how many the one that only names classes; `ood` are rows known to be of no
-    class.
+    trees or ferns each view has, and `naming_trees` how many the forest that only names classes; `ood` are rows known
+    to be of no class.
     """
 
     values: Tensor
@@ -111,8 +112,7 @@ class LeftOut:
     def look(cls, material: Material, cohort: Cohort, class_number: int) -> LeftOut:
         """Learn the views of a member that never saw the class."""
         lesson = material.lesson(cohort, without=class_number)
-        fewer = {name: min(count, MOST_TREES_OF_A_TRIAL) for name, count in material.trees.items() if name in FORESTS}
-        trees = {**material.trees, **fewer}
+        trees = {name: min(count, MOST_OF_A_TRIAL[name]) for name, count in material.trees.items()}
         views = ViewSet.learn(lesson, material.names, trees)
         known = material.some(material.compared[material.codes[material.compared] != class_number], MOST_KNOWN)
         strange = material.some(material.taught[material.codes[material.taught] == class_number], MOST_STRANGE)
@@ -169,7 +169,7 @@ def learn_fusion(
     with one_thread():
         final = fusion.lightened().regrown(material.last_lesson(cohort), material.trees, ood)
         if material.naming_trees and 1 < material.n_classes <= MOST_NAMED:
-            final = replace(final, naming=Forest.learn(material.every_row(cohort), material.naming_trees))
+            final = replace(final, naming=Forest.learn(material.every_row(cohort), {"forest": material.naming_trees}))
     return final, Forecast.of(caught, alpha)
 
 

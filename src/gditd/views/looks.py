@@ -13,7 +13,7 @@ from torch import Tensor
 
 from gditd.training import Cohort
 from gditd.training.cohort import Seen
-from gditd.views.base import View
+from gditd.views.base import View, of_classes
 from gditd.views.ferns import Ferns
 from gditd.views.forest import Forest, MixedForest
 from gditd.views.lesson import Lesson
@@ -62,17 +62,17 @@ class ViewSet:
 
     @classmethod
     def learn(cls, lesson: Lesson, names: Sequence[str], trees: Mapping[str, int]) -> ViewSet:
-        """Learn the views of these names; `trees` says how many trees or ferns there are."""
+        """Learn the views of these names; `trees` says how many trees or ferns a view has."""
         return cls(
             torch.from_numpy(lesson.classes),
             {name: VIEWS[name].learn(lesson) for name in names if name in VIEWS},
-            {name: FORESTS[name].learn(lesson, trees[name]) for name in names if name in FORESTS},
+            {name: FORESTS[name].learn(lesson, trees) for name in names if name in FORESTS},
             {name: FERNS[name].learn(lesson, trees[name]) for name in names if name in FERNS},
         )
 
     def with_forests(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> ViewSet:
         """Return the views with forests grown anew, where they can also from rows known to be of no class."""
-        forests = {name: FORESTS[name].learn(lesson, trees[name], ood) for name in self.forests}
+        forests = {name: FORESTS[name].learn(lesson, trees, ood) for name in self.forests}
         return replace(self, forests=forests)
 
     def regrown(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> ViewSet:
@@ -121,7 +121,7 @@ class ViewSet:
         )
 
     def _summary(self, seen: Seen) -> Tensor:
-        zeta = seen.description.zeta[..., self.classes].mean(0)
+        zeta = of_classes(seen.description.zeta, self.classes).mean(0)
         scores = [view.scores(seen).amin(1, keepdim=True).to(zeta) for view in self.views.values()]
         # Absurd values may overflow on their way through the layers: nothing is stranger.
         return torch.nan_to_num(torch.cat([*scores, zeta], dim=1), nan=ABSURD, posinf=ABSURD, neginf=-ABSURD)

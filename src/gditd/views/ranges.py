@@ -18,8 +18,7 @@ from torch import Tensor
 
 from gditd.views.trees import PackedForest
 
-MOST_TREES = 60  # that are looked at, from the root to DEEPEST: more are hardly better
-DEEPEST = 24
+DEEPEST = 24  # node on the way from the root that may have a range
 FEWEST_KNOWN = 8  # rows that have come to a node: the range of fewer tells little
 FULL_WORTH = 0.5  # of the range's width beyond its end
 NARROWEST = 1e-3  # half a width, on the scale of encoded columns: where all rows are equal, little more is outside
@@ -37,11 +36,11 @@ class Ranges:
     high: NDArray[np.float32]
 
     @classmethod
-    def of(cls, forest: PackedForest, rows: NDArray[np.float32]) -> tuple[PackedForest, Self]:
-        """Send known rows (n, features) through a forest; returned with the nodes first that have a range."""
+    def of(cls, forest: PackedForest, rows: NDArray[np.float32], n_trees: int) -> tuple[PackedForest, Self]:
+        """Send known rows (n, features) through some trees; in the forest returned, nodes with ranges come first."""
         from gditd.views.walk import ranges_of_nodes  # noqa: PLC0415 - takes a moment, and not every command needs it
 
-        nodes, counts = forest.walkable(MOST_TREES)
+        nodes, counts = forest.walkable(n_trees)
         known, low, high = ranges_of_nodes(nodes, counts, forest.fitting(rows), DEEPEST)
         enough = known >= FEWEST_KNOWN
         first = np.zeros(len(forest.left), dtype=np.bool_)
@@ -51,8 +50,8 @@ class Ranges:
 
     @property
     def n_trees(self) -> int:
-        """How many trees are looked at."""
-        return min(len(self.counts), MOST_TREES)
+        """How many trees are looked at: the first ones, up to the last that has ranges."""
+        return int(self.counts.nonzero()[0].max(initial=0)) + 1
 
     def nodes_of(self, forest: PackedForest) -> NDArray[np.bool_]:
         """Which of the forest's nodes have a range, (nodes,)."""

@@ -48,15 +48,15 @@ class PackedForest:
     def of(cls, trees: list[Tree], n_features: int) -> PackedForest:
         """Take over what scikit-learn grew."""
         inner = [tree.children_left != -1 for tree in trees]
-        shares, numbers = distinct([in_steps(tree.value[~own, 0]) for tree, own in zip(trees, inner, strict=True)])
-        right = [tree.children_right.copy() for tree in trees]
-        for children, own, of_leaves in zip(right, inner, numbers, strict=True):
-            children[~own] = of_leaves
+        of_leaves = [in_steps(tree.value[~own, 0]) for tree, own in zip(trees, inner, strict=True)]
+        shares, numbers = distinct(np.concatenate(of_leaves))
+        right = np.concatenate([tree.children_right for tree in trees])
+        right[~np.concatenate(inner)] = numbers
         return cls(
             n_features=n_features,
             node_counts=np.array([tree.node_count for tree in trees], dtype=np.int64),
             left=np.concatenate([tree.children_left for tree in trees]).astype(np.int32),
-            right=np.concatenate(right).astype(np.int32),
+            right=right.astype(np.int32),
             feature=np.concatenate([np.maximum(tree.feature, 0) for tree in trees]).astype(np.int32),
             threshold=rounded_down(np.concatenate([tree.threshold for tree in trees])),
             shares=shares,
@@ -209,10 +209,15 @@ def in_steps(shares: NDArray[np.float64]) -> NDArray[np.int16]:
     return np.rint(shares * SHARE_STEPS).astype(np.int16)
 
 
-def distinct(shares: list[NDArray[np.int16]]) -> tuple[NDArray[np.int16], list[NDArray[np.int64]]]:
-    """The different ones among the shares of each tree's leaves (leaves, classes), and which of them each leaf has."""
-    of_trees = [np.unique(own, axis=0, return_inverse=True) for own in shares]
-    together, places = np.unique(np.concatenate([own for own, _ in of_trees]), axis=0, return_inverse=True)
-    ends = np.cumsum([len(own) for own, _ in of_trees])[:-1]
-    parts = np.split(places.ravel(), ends)
-    return together, [part[number.ravel()] for part, (_, number) in zip(parts, of_trees, strict=True)]
+def distinct(shares: NDArray[np.int16]) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
+    """The different ones among leaves' shares (leaves, classes), and which of them each leaf has.
+
+    Leaves of one class come first: they are nearly all, and found without sorting.
+    """
+    n_classes = shares.shape[1]
+    of_one = np.identity(n_classes, dtype=np.int16) * np.int16(SHARE_STEPS)
+    numbers = shares.argmax(axis=1)
+    mixed = np.flatnonzero(shares[np.arange(len(shares)), numbers] < SHARE_STEPS)
+    others, places = np.unique(shares[mixed], axis=0, return_inverse=True)
+    numbers[mixed] = n_classes + places.ravel()
+    return np.concatenate([of_one, others]), numbers

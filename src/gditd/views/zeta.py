@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gditd.training.cohort import Seen
-from gditd.views.base import View
+from gditd.views.base import View, of_classes
 from gditd.views.lesson import Lesson
 
 
@@ -28,7 +28,7 @@ class Zeta(View):
 
     def scores(self, seen: Seen) -> Tensor:
         """One score a class."""
-        mean: Tensor = seen.description.zeta[..., self.classes].mean(0)
+        mean: Tensor = of_classes(seen.description.zeta, self.classes).mean(0)
         return -mean
 
     def state(self) -> dict[str, Tensor]:
@@ -48,7 +48,7 @@ class Disagreement(Zeta):
 
     def scores(self, seen: Seen) -> Tensor:
         """One score for all classes."""
-        shares = seen.description.zeta[..., self.classes].softmax(-1)
+        shares = of_classes(seen.description.zeta, self.classes).softmax(-1)
         return entropy(shares.mean(0)) - entropy(shares).mean(0)
 
 
