@@ -231,10 +231,10 @@ def test_damaged_ferns_are_refused(ferns, name, damage):
         Ferns.from_state(state | {name: damage(state[name])}, 2)
 
 
-def test_more_ferns_than_fit_the_memory_are_refused(ferns):
+def test_more_ferns_than_a_sum_has_room_for_are_refused(ferns):
     many = MOST_FERNS // N_FERNS + 1
     state = {name: torch.cat([value] * (1 if name == "n_features" else many)) for name, value in ferns.state().items()}
-    with pytest.raises(ValueError, match="1 to 1024 ferns"):
+    with pytest.raises(ValueError, match="1 to 512 ferns"):
         Ferns.from_state(state, 2)
 
 

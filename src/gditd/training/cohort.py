@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from gditd.training.batches import Member
 from gditd.training.descent import (
@@ -27,7 +27,7 @@ from gditd.training.descent import (
 )
 from gditd.training.keeper import Keeper, Trained, identity_of_fit
 from gditd.training.objectives import Loss
-from gditd.training.programs import choose_program, named_tensors, stack_tensors
+from gditd.training.programs import choose_program, named_tensors, stack_tensors, with_tensors
 from gditd.training.runtime import keep_freed_memory, one_thread
 from gditd.training.stack import Architecture
 from gditd.training.state import Checkpoint
@@ -138,7 +138,7 @@ class Cohort:
             inputs = select_columns(inputs, self.columns)
         program = self.architecture.program
         if not program.one_by_one:
-            return program.layers(self.network, inputs)
+            return self._bound_layers(inputs)
         members = [
             program.layers({name: value[m : m + 1] for name, value in self.network.items()}, inputs[m : m + 1])
             for m in range(self.n_members)
@@ -155,9 +155,18 @@ class Cohort:
         It is a small part of the work, and distances to centres are differences of larger numbers: in float32 they
         would depend visibly on how rows are grouped into batches.
         """
-        head = {name: value.double() for name, value in self.head.items()}
-        output: object = functional_call(self.architecture.head, head, (embedding.double(),))
+        output: object = self._bound_head(embedding.double())
         return output
+
+    @cached_property
+    def _bound_layers(self) -> Callable[[Tensor], list[Tensor]]:
+        """The network of all members, ready to be called."""
+        return self.architecture.program.bound(self.network)
+
+    @cached_property
+    def _bound_head(self) -> nn.Module:
+        """The head of all members in float64, ready to be called."""
+        return with_tensors(self.architecture.head, {name: value.double() for name, value in self.head.items()})
 
     @classmethod
     def fit(

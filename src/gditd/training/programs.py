@@ -6,9 +6,11 @@ to embeddings (members, batch, d).
 
 from __future__ import annotations
 
+import copy
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -37,6 +39,10 @@ class Program(ABC):
     def layers(self, tensors: Tensors, x: Tensor) -> list[Tensor]:
         """Return the output of each layer that the network tells of, (members, batch, d) each, the embedding last."""
         return [self(tensors, x)]
+
+    def bound(self, tensors: Tensors) -> Callable[[Tensor], list[Tensor]]:
+        """Return `layers` for tensors that stay the same."""
+        return partial(self.layers, tensors)
 
     def with_pullback(self, tensors: Tensors, x: Tensor) -> tuple[Tensor, Pullback]:
         """Embed, and return what turns the embedding's slope into those of the tensors that learn."""
@@ -75,6 +81,12 @@ class StackedProgram(Program):
         named = {f"network.{name}": value for name, value in tensors.items()}
         outputs: list[Tensor] = functional_call(LayerOutputs(self.network), named, (x,))
         return outputs
+
+    def bound(self, tensors: Tensors) -> Callable[[Tensor], list[Tensor]]:
+        """Let a copy of the network have the tensors."""
+        if not hasattr(self.network, "layer_outputs"):
+            return super().bound(tensors)
+        return LayerOutputs(with_tensors(self.network, tensors))
 
 
 class LayerOutputs(nn.Module):
@@ -149,6 +161,22 @@ def why_not_mappable(program: VmapProgram, n_features: int) -> str | None:
     except Exception as error:  # a user's module may fail in any way, and each means "not mappable"
         return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
     return "it mixes the rows of a batch" if influence[:, 1:].any() else None
+
+
+def with_tensors(module: nn.Module, tensors: Tensors) -> nn.Module:
+    """Return a copy of a module that has these tensors for its own, as it is when nothing is trained.
+
+    `functional_call` lends a module its tensors for one call; to do so takes longer than a small network itself.
+    """
+    copied = copy.deepcopy(module)
+    for name, value in tensors.items():
+        path, _, last = name.rpartition(".")
+        part = copied.get_submodule(path)
+        if last in part._parameters:
+            part.register_parameter(last, nn.Parameter(value, requires_grad=False))
+        else:
+            part.register_buffer(last, value)
+    return copied.eval()
 
 
 def named_tensors(module: nn.Module) -> dict[str, Tensor]:

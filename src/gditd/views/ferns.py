@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 QUESTIONS = 14  # of a fern
 CELLS = 1 << QUESTIONS
-MOST_FERNS = 1_024  # that a model file may have: each takes far more memory than place in the file
+MOST_FERNS = 512  # that a model file may have: an exported graph's float32 has room for what so many say together
 MOST_ASKED = 4_000  # rows that choose a fern's questions; all of them fill its cells
 SPARE_DRAWS = 3  # for each candidate: two rows may have the same value, and then there is nothing between
 LEAST = 0.5  # of a known row, for a cell that has none

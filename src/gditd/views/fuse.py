@@ -20,7 +20,7 @@ from gditd.views.forest import Forest
 from gditd.views.fusion import Fusion, Scales
 from gditd.views.known_unknowns import FEWEST_ROWS, worth_learning
 from gditd.views.lesson import Lesson
-from gditd.views.looks import Looks, ViewSet
+from gditd.views.looks import MOST_CLASSES, Looks, ViewSet
 from gditd.views.pooling import Pool
 from gditd.views.weights import Candidates, Trial, auroc, prior_weights, ranks_among
 
@@ -30,7 +30,6 @@ Codes = NDArray[np.int64]
 MOST_OF_A_TRIAL: Mapping[str, int] = {"mixed-forest": 15, "mixed-ranges": 15, "forest": 15, "fern-likelihood": 32}
 MOST_STRANGE = 800  # rows of a class left out that are looked at
 MOST_KNOWN = 1_200  # known rows that they are compared with
-MOST_NAMED = 100  # classes that a forest of its own names: every leaf has a share for each, and they fill the memory
 MOST_CALIBRATING = 400  # rows of each known class that the forecast calibrates with
 
 NOT_LEARNED = (
@@ -168,7 +167,7 @@ def learn_fusion(
     ]
     with one_thread():
         final = fusion.lightened().regrown(material.last_lesson(cohort), material.trees, ood)
-        if material.naming_trees and 1 < material.n_classes <= MOST_NAMED:
+        if material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
             final = replace(final, naming=Forest.learn(material.every_row(cohort), {"forest": material.naming_trees}))
     return final, Forecast.of(caught, alpha)
 

@@ -39,7 +39,9 @@ FERNS: Mapping[str, type[Ferns]] = {"fern-likelihood": Ferns}
 
 ABSURD = 1e30
 WIDEST = 256  # encoded columns; beyond, the distance among them costs more than all networks
-MOST_CLASSES = 100  # beyond, a share for each of them in every cell of every fern would fill the memory
+# Beyond, a share for each class would fill the memory: in every cell of every fern, and while it grows, in every leaf
+# of the forest that only names classes.
+MOST_CLASSES = 100
 
 
 @dataclass(frozen=True)
