@@ -38,8 +38,12 @@ class Ranged:
     trees: PackedForest
     ranges: Ranges
 
+    @property
+    def packed(self):
+        return self.ranges.packed, self.ranges.counts, self.ranges.depths(self.trees)
+
     def surprise(self, rows):
-        return self.trees.walked(rows, (self.ranges.packed, self.ranges.counts))[1] / self.ranges.n_trees
+        return self.trees.walked(rows, self.packed)[1] / self.ranges.n_trees
 
     @property
     def depths(self):
@@ -112,7 +116,7 @@ def test_only_the_upper_nodes_of_the_first_trees_have_ranges(rows):
 def test_votes_stay_the_same_and_come_with_the_surprise(forest, rows, ranged):
     votes = packed(forest).walked(rows)[0]
     np.testing.assert_array_equal(ranged.trees.walked(rows)[0], votes)
-    np.testing.assert_array_equal(ranged.trees.walked(rows, (ranged.ranges.packed, ranged.ranges.counts))[0], votes)
+    np.testing.assert_array_equal(ranged.trees.walked(rows, ranged.packed)[0], votes)
 
 
 def test_nodes_with_ranges_come_first_and_children_after_their_parents(ranged):
@@ -133,6 +137,7 @@ def test_a_way_ends_where_it_gets_too_deep():
     ranged = Ranged(*Ranges.of(forest, rows, N_RANGED))
     with_range = ranged.ranges.nodes_of(ranged.trees)
     assert ranged.depths[with_range].max() < DEEPEST < ranged.depths.max()
+    assert ranged.ranges.depths(ranged.trees).max() == ranged.depths[with_range].max() + 1
 
 
 def test_of_very_few_rows_nothing_is_said():
@@ -192,8 +197,8 @@ def test_a_table_so_wide_that_its_rows_come_in_several_blocks():
     rows = np.random.default_rng(0).normal(size=(300, 5_000)).astype(np.float32)
     assert len(rows) > BLOCK_VALUES // rows.shape[1] + LANES
     forest = packed(ExtraTreesClassifier(3, random_state=0).fit(rows, np.arange(len(rows)) % 3))
-    trees, ranges = Ranges.of(forest, rows, 2)
-    together = trees.walked(3 * rows, (ranges.packed, ranges.counts))
-    alone = [trees.walked(3 * row[None], (ranges.packed, ranges.counts)) for row in rows]
+    ranged = Ranged(*Ranges.of(forest, rows, 2))
+    together = ranged.trees.walked(3 * rows, ranged.packed)
+    alone = [ranged.trees.walked(3 * row[None], ranged.packed) for row in rows]
     for number, found in enumerate(together):
         np.testing.assert_array_equal(found, np.concatenate([one[number] for one in alone]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -105,8 +106,13 @@ class MixedForest(Forest):
 
     def walk(self, rows: Tensor) -> Walk:
         """Send rows (n, features) through the trees; the nodes' surprise is averaged over those looked at."""
-        votes, surprise = self.trees.walked(rows.cpu().numpy(), (self.ranges.packed, self.ranges.counts))
+        votes, surprise = self.trees.walked(rows.cpu().numpy(), self._ranges)
         return Walk(votes, surprise / self.ranges.n_trees)
+
+    @cached_property
+    def _ranges(self) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
+        """As the walk takes them."""
+        return self.ranges.packed, self.ranges.counts, self.ranges.depths(self.trees)
 
     def strangeness(self, walk: Walk) -> Floats:
         """Entropy of the votes for known classes with the votes for none of them, and how far outside rows lie."""

@@ -74,6 +74,18 @@ class Ranges:
         packed["worth"] = np.log((np.maximum(known, 1) + 1) / 2)
         return packed
 
+    def depths(self, forest: PackedForest) -> NDArray[np.int64]:
+        """How many nodes with ranges lie on the longest way through each tree, (trees,)."""
+        with_range, tree, first = self.nodes_of(forest), forest.tree_of_node, forest.first_of_tree
+        left, right = forest.children
+        depths = np.zeros(len(self.counts), dtype=np.int64)
+        nodes = np.flatnonzero(with_range & (forest.number_in_tree == 0))
+        while len(nodes):
+            depths[tree[nodes]] += 1
+            below = np.concatenate([first[nodes] + left[nodes], first[nodes] + right[nodes]])
+            nodes = below[with_range[below]]
+        return depths
+
     def state(self) -> dict[str, Tensor]:
         """All arrays, by name."""
         return {name: torch.from_numpy(getattr(self, name)) for name in KINDS}

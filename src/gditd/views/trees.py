@@ -63,17 +63,18 @@ class PackedForest:
         )
 
     def walked(
-        self, rows: NDArray[np.float32], ranges: tuple[NDArray[Any], NDArray[np.int64]] | None = None
+        self, rows: NDArray[np.float32], ranges: tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Class shares (n, classes) of rows (n, features), averaged over trees, and what ranges say, (n,), added up.
 
-        `ranges` are those of each tree's first nodes, as the compiled walk takes them, and how many a tree has.
+        `ranges` are those of each tree's first nodes, as the compiled walk takes them, how many a tree has, and how
+        many lie on the longest way through it.
         """
         from gditd.views.walk import RANGE, walked  # noqa: PLC0415 - takes a moment, and not every command needs it
 
         n_trees = len(self.node_counts)
         trees = (self._nodes, self.node_counts, self._padded_shares)
-        none = np.zeros(n_trees, dtype=RANGE), np.zeros(n_trees, dtype=np.int64)
+        none = np.zeros(n_trees, dtype=RANGE), np.zeros(n_trees, dtype=np.int64), np.zeros(n_trees, dtype=np.int64)
         sums, surprise = walked(trees, ranges or none, self.fitting(rows))
         return sums[:, : self.shares.shape[1]] / (SHARE_STEPS * n_trees), surprise
 

@@ -46,21 +46,23 @@ def _surprise(own: Any, value: Any) -> Any:
 
 def _walked(
     trees: tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int16]],
-    tree_ranges: tuple[NDArray[Any], NDArray[np.int64]],
+    tree_ranges: tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]],
     rows: NDArray[np.float32],
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Add up, tree after tree, what rows (n, features) meet on their way.
 
     That is the shares of the leaves they come to, (n, shares), and what the ranges on their way there say, (n,).
     `trees` are nodes, how many of them each tree has, and what shares leaves have. A tree's first nodes have ranges, as
-    many as it counts; behind those follows one more, worth nothing, for all others.
+    many as it counts; behind those follows one more, worth nothing, for all others. The third of `tree_ranges` is how
+    many of them lie on the longest way through each tree.
 
     Nothing is checked: everything must fit. Places are unsigned, as an index that may be negative takes longer.
     """
     nodes, node_counts, shares = trees
-    ranges, range_counts = tree_ranges
+    ranges, range_counts, range_depths = tree_ranges
     sums, surprise = np.zeros((len(rows), shares.shape[1]), np.int32), np.zeros(len(rows))
     at, found = np.empty(LANES, np.uint32), np.empty(LANES, np.float32)
+    values, width = rows.reshape(-1), np.uint64(rows.shape[1])
     block = max(BLOCK_VALUES // rows.shape[1] // LANES, 1) * LANES
     for first in range(0, len(rows), block):
         end = min(first + block, len(rows))
@@ -73,31 +75,29 @@ def _walked(
             start += count
             range_start += n_ranges + 1
             for group in range(first, end - LANES + 1, LANES):
-                some = rows[group : group + LANES]
                 at[:] = 0
-                if n_ranges:
-                    found[:] = 0
-                    within = np.uint32(1)
-                    while within:
-                        within = np.uint32(0)
-                        for lane in range(LANES):
-                            place = at[lane]
-                            node = tree[place]
-                            value = some[np.uint64(lane), node.feature]
-                            found[lane] += _surprise(own[min(place, n_ranges)], value)
-                            child = _child(node, value)
-                            within |= np.uint32(child < n_ranges)
-                            at[lane] = child
+                found[:] = 0
+                for _ in range(range_depths[number]):
+                    row_start = np.uint64(group) * width
                     for lane in range(LANES):
-                        surprise[group + lane] += found[lane]
+                        place = at[lane]
+                        node = tree[place]
+                        value = values[row_start + node.feature]
+                        found[lane] += _surprise(own[min(place, n_ranges)], value)
+                        at[lane] = _child(node, value)
+                        row_start += width
+                for lane in range(LANES):
+                    surprise[group + lane] += found[lane]
                 moved = np.uint32(1)
                 while moved:
                     moved = np.uint32(0)
+                    row_start = np.uint64(group) * width
                     for lane in range(LANES):
                         node = tree[at[lane]]
-                        child = _child(node, some[np.uint64(lane), node.feature])
+                        child = _child(node, values[row_start + node.feature])
                         moved |= child ^ at[lane]
                         at[lane] = child
+                        row_start += width
                 for lane in range(LANES):
                     _add(sums, group + lane, shares, tree[at[lane]])
             for row in range(end - (end - first) % LANES, end):
@@ -147,7 +147,7 @@ walked = compiled(
                 given(numba.int16, 2),
             )
         ),
-        numba.types.Tuple((given(numba.from_dtype(RANGE), 1), given(numba.int64, 1))),
+        numba.types.Tuple((given(numba.from_dtype(RANGE), 1), given(numba.int64, 1), given(numba.int64, 1))),
         given(numba.float32, 2),
     ),
 )
