@@ -19,7 +19,7 @@ SETTINGS = [
     {"preset": "default", "max_epochs": 5},
     {"preset": "fast", "max_epochs": 5},
     {"preset": "paper", "max_epochs": 60},
-    {"calibration": "cross", "max_epochs": 5},
+    {"calibration": "cross", "max_epochs": 20},
 ]
 
 
