@@ -202,3 +202,21 @@ def test_a_table_so_wide_that_its_rows_come_in_several_blocks():
     alone = [ranged.trees.walked(3 * row[None], ranged.packed) for row in rows]
     for number, found in enumerate(together):
         np.testing.assert_array_equal(found, np.concatenate([one[number] for one in alone]))
+
+
+def test_nodes_that_share_children_do_not_multiply():
+    """As a damaged file may have them: every way through such a tree would be two to the power of its depth."""
+    n = 2_000
+    left = np.r_[np.arange(1, n), -1].astype(np.int32)
+    numbers = np.zeros(n, np.int32)
+    forest = PackedForest(
+        1,
+        np.array([n]),
+        left,
+        np.where(left == -1, 0, left),
+        numbers,
+        numbers.astype(np.float32),
+        np.ones((1, 1), np.int16),
+    )
+    ranges = Ranges(np.array([n - 1]), numbers[1:], *np.zeros((2, n - 1), np.float32))
+    assert ranges.depths(forest).tolist() == [DEEPEST]

@@ -80,9 +80,9 @@ class Ranges:
         left, right = forest.children
         depths = np.zeros(len(self.counts), dtype=np.int64)
         nodes = np.flatnonzero(with_range & (forest.number_in_tree == 0))
-        while len(nodes):
+        for _ in range(DEEPEST):  # of a model file, whose nodes may share children: each is looked at once a level
             depths[tree[nodes]] += 1
-            below = np.concatenate([first[nodes] + left[nodes], first[nodes] + right[nodes]])
+            below = np.unique([first[nodes] + left[nodes], first[nodes] + right[nodes]])
             nodes = below[with_range[below]]
         return depths
 

@@ -175,11 +175,11 @@ class PackedForest:
         if any(array.ndim != 1 for array in (counts, *columns)) or self.shares.ndim != 2 or self.n_features < 1:
             raise ValueError("the arrays of a forest have the wrong dimensions")
         n_nodes = len(self.left)
-        # Each count is looked at before they are added up: huge ones could overflow to the right sum.
         if len(counts) > MOST_TREES:
             raise ValueError(f"a forest has at most {MOST_TREES} trees, got {len(counts)}")
         if len(self.shares) > MOST_SHARES:
             raise ValueError(f"a forest has at most {MOST_SHARES:,} different leaves, got {len(self.shares):,}")
+        # Each count is looked at before they are added up: huge ones could overflow to the right sum.
         if not len(counts) or counts.min() < 1 or counts.max() > n_nodes or counts.sum() != n_nodes:
             raise ValueError("the trees of a forest do not fit its nodes")
         if any(len(column) != n_nodes for column in columns):
