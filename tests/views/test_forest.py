@@ -5,13 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import numba
 import numpy as np
 import pytest
 import torch
 from sklearn.ensemble import ExtraTreesClassifier
 
-from gditd.views.compiling import compiled
 from gditd.views.mixing import mixed_rows
 from gditd.views.trees import MOST_TREES, SHARE_STEPS, PackedForest, distinct, in_steps, rounded_down
 
@@ -186,26 +184,6 @@ def test_a_leaf_may_say_anything_of_features(packed):
     odd = torch.where(state["left"] == -1, 2**31 - 1, state["feature"]).to(torch.int32)
     again = PackedForest.from_state(state | {"feature": odd})
     np.testing.assert_array_equal(again.walked(rows)[0], packed.walked(rows)[0])
-
-
-def test_what_cannot_be_kept_for_the_next_process_is_compiled_all_the_same():
-    found = {}
-    exec(compile("def double(x):\n    return 2 * x", "no such file", "exec"), found)
-    with pytest.raises(RuntimeError):
-        numba.njit(cache=True)(found["double"])
-    assert compiled(found["double"], numba.int64(numba.int64))(21) == 42
-
-
-def test_a_full_disk_does_not_keep_the_walk_from_being_compiled(monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(numba.core.caching.Cache, "save_overload", full)
-    assert compiled(twice, numba.int64(numba.int64))(21) == 42
-
-
-def twice(x):
-    return 2 * x
 
 
 def test_only_a_walk_loads_the_compiler():

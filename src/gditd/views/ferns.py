@@ -70,7 +70,7 @@ class Ferns:
     @classmethod
     def learn(cls, lesson: Lesson, n_ferns: int) -> Self:
         """Choose the questions, and count the answers."""
-        from gditd.views.questions import answers  # noqa: PLC0415 - takes a moment, and not every command needs it
+        from gditd.views.questions import answer_all  # noqa: PLC0415 - takes a moment, and not every command needs it
 
         rng = np.random.default_rng(lesson.seed)
         rows, codes = some_rows(lesson, rng)
@@ -79,7 +79,8 @@ class Ferns:
         features, thresholds, entries = [], [], []
         for _ in range(n_ferns):
             own_features, own_thresholds = questions(columns, codes, lesson.n_classes, rng)
-            cells = answers(columns[own_features], own_thresholds)
+            cells = np.zeros(len(codes), dtype=np.int32)
+            answer_all(columns[own_features], own_thresholds, cells)
             features.append(own_features)
             thresholds.append(own_thresholds)
             entries.append(entries_of(cells, codes, lesson.n_classes))
@@ -94,11 +95,12 @@ class Ferns:
 
     def strangeness(self, rows: Tensor) -> Floats:
         """How strange rows (n, features) are for each of the two views, (n, 2)."""
-        from gditd.views.questions import looked_up  # noqa: PLC0415 - as above
+        from gditd.views.questions import look_up  # noqa: PLC0415 - as above
 
         if rows.shape[1:] != (self.n_features,):
             raise ValueError(f"the ferns take rows of {self.n_features} features, got shape {tuple(rows.shape)}")
-        sums = looked_up(*self._packed, np.require(rows.cpu().numpy(), np.float32, ["C", "A"]))
+        sums = np.zeros((len(rows), self.values.shape[1]), dtype=np.int32)
+        look_up(*self._packed, np.require(rows.cpu().numpy(), np.float32, ["C", "A"]), sums)
         likeliest = sums[:, :-1].min(axis=1)
         return np.column_stack([likeliest, sums[:, -1]]) / (STEPS * len(self.counts))
 
@@ -185,7 +187,7 @@ def questions(
         values = asked[drawn]
         best = best_question(values, between, cells, n_cells, (own_codes, n_classes))
         features[place], thresholds[place] = drawn[best], between[best]
-        cells, n_cells = cut(values[best], between[best], cells, n_cells)
+        n_cells = cut(values[best], between[best], cells, n_cells)
     return features, thresholds
 
 

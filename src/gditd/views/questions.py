@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from gditd.views.compiling import compiled, given, inlined
+from gditd.views.compiling import compiled, filled, given, inlined
 
 COLUMN_ROWS = 256  # whose values are turned into columns at a time: those of all columns stay in the cache
 LOOK_ROWS = 2048  # that look at a fern before the next: its entries stay in the cache
@@ -51,37 +51,36 @@ def _best_question(
     return best
 
 
-def _cut(
-    column: NDArray[np.float32], threshold: float, cells: NDArray[np.int64], n_cells: int
-) -> tuple[NDArray[np.int64], int]:
-    """Cut each cell by a question; the cells (n,) that rows are in then are numbered anew, as they come."""
+def _cut(column: NDArray[np.float32], threshold: float, cells: NDArray[np.int64], n_cells: int) -> int:
+    """Cut each of the cells (n,) that rows are in by a question; they are numbered anew, as they come: how many?"""
     numbers = np.full(2 * n_cells, -1)
-    found = np.empty_like(cells)
     count = 0
     for row in range(len(cells)):
         turn = 2 * cells[row] + _answer(column[row], threshold)
         if numbers[turn] < 0:
             numbers[turn] = count
             count += 1
-        found[row] = numbers[turn]
-    return found, count
+        cells[row] = numbers[turn]
+    return count
 
 
-def _answers(columns: NDArray[np.float32], thresholds: NDArray[np.float32]) -> NDArray[np.int32]:
-    """All answers of rows, one bit each, as a number (n,): columns (questions, n) and a threshold each."""
-    cells = np.zeros(columns.shape[1], np.int32)
+def _answer_all(columns: NDArray[np.float32], thresholds: NDArray[np.float32], cells: NDArray[np.int32]) -> None:
+    """All answers of rows, one bit each, as a number (n,): columns (questions, n) and a threshold each.
+
+    The numbers, `cells`, start at 0.
+    """
     for question in range(len(columns)):
         for row in range(len(cells)):
             cells[row] = 2 * cells[row] + _answer(columns[question, row], thresholds[question])
-    return cells
 
 
-def _looked_up(
+def _look_up(
     questions: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]],
     entries: tuple[NDArray[np.int16], NDArray[np.int64], NDArray[np.int16]],
     rows: NDArray[np.float32],
-) -> NDArray[np.int32]:
-    """Add up what ferns say of rows (n, features): whole numbers (n, values).
+    sums: NDArray[np.int32],
+) -> None:
+    """Add up what ferns say of rows (n, features): whole numbers (n, values) that start at 0.
 
     `questions` are the columns asked for, and of each fern the places among them and the thresholds, (ferns, questions)
     both. `entries` are the entry of each cell, (ferns, cells), where those of a fern start, and their values.
@@ -92,7 +91,6 @@ def _looked_up(
     entry_of_cell, first, values = entries
     n_ferns, n_questions = places.shape
     n_values = values.shape[1]
-    sums = np.zeros((len(rows), n_values), np.int32)
     columns = np.zeros((len(asked), COLUMN_ROWS), np.float32)
     cells = np.zeros((n_ferns, LOOK_ROWS), np.int32)
     for start in range(0, len(rows), LOOK_ROWS):
@@ -114,34 +112,26 @@ def _looked_up(
                 entry = first[fern] + entry_of_cell[fern, cells[fern, row]]
                 for value in range(n_values):
                     sums[start + row, value] += values[entry, value]
-    return sums
 
 
 best_question = compiled(
     _best_question,
-    numba.int64(
-        given(numba.float32, 2),
-        given(numba.float32, 1),
-        given(numba.int64, 1),
-        numba.int64,
-        numba.types.Tuple((given(numba.int64, 1), numba.int64)),
-    ),
+    given(numba.float32, 2),
+    given(numba.float32, 1),
+    given(numba.int64, 1),
+    numba.int64,
+    numba.types.Tuple((given(numba.int64, 1), numba.int64)),
+    gives=numba.int64,
 )
 
-cut = compiled(
-    _cut,
-    numba.types.Tuple((numba.int64[::1], numba.int64))(
-        given(numba.float32, 1), numba.float32, given(numba.int64, 1), numba.int64
-    ),
-)
+cut = compiled(_cut, given(numba.float32, 1), numba.float32, filled(numba.int64, 1), numba.int64, gives=numba.int64)
 
-answers = compiled(_answers, numba.int32[::1](given(numba.float32, 2), given(numba.float32, 1)))
+answer_all = compiled(_answer_all, given(numba.float32, 2), given(numba.float32, 1), filled(numba.int32, 1))
 
-looked_up = compiled(
-    _looked_up,
-    numba.int32[:, ::1](
-        numba.types.Tuple((given(numba.int64, 1), given(numba.int64, 2), given(numba.float32, 2))),
-        numba.types.Tuple((given(numba.int16, 2), given(numba.int64, 1), given(numba.int16, 2))),
-        given(numba.float32, 2),
-    ),
+look_up = compiled(
+    _look_up,
+    numba.types.Tuple((given(numba.int64, 1), given(numba.int64, 2), given(numba.float32, 2))),
+    numba.types.Tuple((given(numba.int16, 2), given(numba.int64, 1), given(numba.int16, 2))),
+    given(numba.float32, 2),
+    filled(numba.int32, 2),
 )

@@ -38,10 +38,12 @@ class Ranges:
     @classmethod
     def of(cls, forest: PackedForest, rows: NDArray[np.float32], n_trees: int) -> tuple[PackedForest, Self]:
         """Send known rows (n, features) through some trees; in the forest returned, nodes with ranges come first."""
-        from gditd.views.walk import ranges_of_nodes  # noqa: PLC0415 - takes a moment, and not every command needs it
+        from gditd.views.walk import find_ranges  # noqa: PLC0415 - takes a moment, and not every command needs it
 
         nodes, counts = forest.walkable(n_trees)
-        known, low, high = ranges_of_nodes(nodes, counts, forest.fitting(rows), DEEPEST)
+        known = np.zeros(len(nodes), dtype=np.int32)
+        low, high = np.zeros((2, len(nodes)), dtype=np.float32)
+        find_ranges((nodes, counts), forest.fitting(rows), DEEPEST, known, (low, high))
         enough = known >= FEWEST_KNOWN
         first = np.zeros(len(forest.left), dtype=np.bool_)
         first[: len(enough)] = enough

@@ -93,9 +93,11 @@ class ColumnRivals(View):
 
 def places(rows: Tensor, values: Tensor, starts: Tensor, length: int) -> Tensor:
     """Where each value (n, m) lies in its own stretch of the row, (n, m)."""
-    from gditd.views.places import places_of  # noqa: PLC0415 - takes a moment, and not every command needs it
+    from gditd.views.places import find_places  # noqa: PLC0415 - takes a moment, and not every command needs it
 
-    return torch.from_numpy(places_of(rows.numpy(), values.numpy(), starts.numpy(), length))
+    found = torch.empty_like(starts)
+    find_places(rows.numpy(), values.numpy(), starts.numpy(), length, found.numpy())
+    return found
 
 
 def principal_axes(rows: NDArray[np.float64], seed: int) -> tuple[Tensor, Tensor]:

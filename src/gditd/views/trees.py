@@ -70,12 +70,14 @@ class PackedForest:
         `ranges` are those of each tree's first nodes, as the compiled walk takes them, how many a tree has, and how
         many lie on the longest way through it.
         """
-        from gditd.views.walk import RANGE, walked  # noqa: PLC0415 - takes a moment, and not every command needs it
+        from gditd.views.walk import RANGE, walk  # noqa: PLC0415 - takes a moment, and not every command needs it
 
         n_trees = len(self.node_counts)
         trees = (self._nodes, self.node_counts, self._padded_shares)
         none = np.zeros(n_trees, dtype=RANGE), np.zeros(n_trees, dtype=np.int64), np.zeros(n_trees, dtype=np.int64)
-        sums, surprise = walked(trees, ranges or none, self.fitting(rows))
+        sums = np.zeros((len(rows), self._padded_shares.shape[1]), dtype=np.int32)
+        surprise = np.zeros(len(rows))
+        walk(trees, ranges or none, self.fitting(rows), sums, surprise)
         return sums[:, : self.shares.shape[1]] / (SHARE_STEPS * n_trees), surprise
 
     def fitting(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from gditd.views.compiling import compiled, given, inlined
+from gditd.views.compiling import compiled, filled, given, inlined
 
 # What a step needs lies together in memory. A leaf's children are the leaf itself: a row that arrived stays there. It
 # asks nothing, and has the number of its shares in the place of a threshold.
@@ -44,23 +44,24 @@ def _surprise(own: Any, value: Any) -> Any:
     return own.worth * min(max(outside * own.steepness, np.float32(0)), np.float32(1))
 
 
-def _walked(
+def _walk(
     trees: tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int16]],
     tree_ranges: tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]],
     rows: NDArray[np.float32],
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    sums: NDArray[np.int32],
+    surprise: NDArray[np.float64],
+) -> None:
     """Add up, tree after tree, what rows (n, features) meet on their way.
 
-    That is the shares of the leaves they come to, (n, shares), and what the ranges on their way there say, (n,).
-    `trees` are nodes, how many of them each tree has, and what shares leaves have. A tree's first nodes have ranges, as
-    many as it counts; behind those follows one more, worth nothing, for all others. The third of `tree_ranges` is how
-    many of them lie on the longest way through each tree.
+    That is the shares of the leaves they come to, `sums` (n, shares), and what the ranges on their way there say,
+    `surprise` (n,): both start at nothing. `trees` are nodes, how many of them each tree has, and what shares leaves
+    have. A tree's first nodes have ranges, as many as it counts; behind those follows one more, worth nothing, for all
+    others. The third of `tree_ranges` is how many of them lie on the longest way through each tree.
 
     Nothing is checked: everything must fit. Places are unsigned, as an index that may be negative takes longer.
     """
     nodes, node_counts, shares = trees
     ranges, range_counts, range_depths = tree_ranges
-    sums, surprise = np.zeros((len(rows), shares.shape[1]), np.int32), np.zeros(len(rows))
     at, found = np.empty(LANES, np.uint32), np.empty(LANES, np.float32)
     values, width = rows.reshape(-1), np.uint64(rows.shape[1])
     block = max(BLOCK_VALUES // rows.shape[1] // LANES, 1) * LANES
@@ -108,18 +109,22 @@ def _walked(
                     place = _child(tree[place], value)
                 surprise[row] += alone
                 _add(sums, row, shares, tree[place])
-    return sums, surprise
 
 
-def _ranges_of_nodes(
-    nodes: NDArray[Any], node_counts: NDArray[np.int64], rows: NDArray[np.float32], deepest: int
-) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
-    """How many of the rows (n, features) come to each node, and their lowest and highest value in its column.
+def _find_ranges(
+    trees: tuple[NDArray[Any], NDArray[np.int64]],
+    rows: NDArray[np.float32],
+    deepest: int,
+    known: NDArray[np.int32],
+    ends: tuple[NDArray[np.float32], NDArray[np.float32]],
+) -> None:
+    """How many of the rows (n, features) come to each node, `known`, and their lowest and highest value in its column.
 
-    They go no deeper than so many nodes, and leaves are not counted. Nothing is checked.
+    `trees` are nodes, and how many of them each tree has; `known` starts at nothing. Rows go no deeper than so many
+    nodes, and leaves are not counted. Nothing is checked.
     """
-    known = np.zeros(len(nodes), np.int32)
-    low, high = np.zeros(len(nodes), np.float32), np.zeros(len(nodes), np.float32)
+    nodes, node_counts = trees
+    low, high = ends
     start = 0
     for count in node_counts:
         tree = nodes[start : start + count]
@@ -134,27 +139,22 @@ def _ranges_of_nodes(
                 known[at] += 1
                 place = _child(tree[place], value)
         start += count
-    return known, low, high
 
 
-walked = compiled(
-    _walked,
-    numba.types.Tuple((numba.int32[:, ::1], numba.float64[::1]))(
-        numba.types.Tuple(
-            (
-                given(numba.from_dtype(NODE), 1),
-                given(numba.int64, 1),
-                given(numba.int16, 2),
-            )
-        ),
-        numba.types.Tuple((given(numba.from_dtype(RANGE), 1), given(numba.int64, 1), given(numba.int64, 1))),
-        given(numba.float32, 2),
-    ),
+walk = compiled(
+    _walk,
+    numba.types.Tuple((given(numba.from_dtype(NODE), 1), given(numba.int64, 1), given(numba.int16, 2))),
+    numba.types.Tuple((given(numba.from_dtype(RANGE), 1), given(numba.int64, 1), given(numba.int64, 1))),
+    given(numba.float32, 2),
+    filled(numba.int32, 2),
+    filled(numba.float64, 1),
 )
 
-ranges_of_nodes = compiled(
-    _ranges_of_nodes,
-    numba.types.Tuple((numba.int32[::1], numba.float32[::1], numba.float32[::1]))(
-        given(numba.from_dtype(NODE), 1), given(numba.int64, 1), given(numba.float32, 2), numba.int64
-    ),
+find_ranges = compiled(
+    _find_ranges,
+    numba.types.Tuple((given(numba.from_dtype(NODE), 1), given(numba.int64, 1))),
+    given(numba.float32, 2),
+    numba.int64,
+    filled(numba.int32, 1),
+    numba.types.UniTuple(filled(numba.float32, 1), 2),
 )
