@@ -70,7 +70,7 @@ def test_where_the_views_catch_alike_the_weights_stay_near_the_prior():
 
 
 def test_without_a_class_left_out_the_weights_are_the_prior():
-    prior = prior_weights(["zeta", "mixed-forest"], n_rows=10_000, width=20)
+    prior = prior_weights(["zeta", "mixed-forest"], n_rows=10_000, width=20, n_classes=5)
     np.testing.assert_array_equal(Candidates.around(prior).mean([]), prior)
 
 
@@ -84,7 +84,7 @@ def test_a_trial_tells_the_auroc_of_every_weighted_sum():
 
 def test_in_small_tables_the_mixed_forest_counts_less_and_the_columns_more():
     small, large = (
-        prior_weights(["zeta", "column-mahalanobis", "mixed-forest"], n_rows=n_rows, width=20)
+        prior_weights(["zeta", "column-mahalanobis", "mixed-forest"], n_rows=n_rows, width=20, n_classes=5)
         for n_rows in (50, 50_000)
     )
     assert small[2] < large[2]
@@ -93,10 +93,21 @@ def test_in_small_tables_the_mixed_forest_counts_less_and_the_columns_more():
 
 
 def test_in_small_tables_what_lies_between_classes_counts_less():
-    small, large = (prior_weights(["zeta", "column-rivals"], n_rows=n_rows, width=20) for n_rows in (50, 50_000))
+    small, large = (
+        prior_weights(["zeta", "column-rivals"], n_rows=n_rows, width=20, n_classes=5) for n_rows in (50, 50_000)
+    )
     assert small[1] < 0.6 * large[1]
 
 
 def test_among_very_many_columns_ferns_count_less():
-    narrow, wide = (prior_weights(["zeta", "fern-likelihood"], n_rows=1_000, width=width) for width in (10, 2_000))
+    narrow, wide = (
+        prior_weights(["zeta", "fern-likelihood"], n_rows=1_000, width=width, n_classes=5) for width in (10, 2_000)
+    )
     assert wide[1] < 0.5 * narrow[1]
+
+
+def test_of_two_classes_few_rows_make_ferns_count_more_than_the_mixed_forest():
+    names = ["mixed-forest", "fern-likelihood"]
+    two, three = (prior_weights(names, n_rows=300, width=20, n_classes=n_classes) for n_classes in (2, 3))
+    assert two[0] < two[1]
+    assert three[0] > three[1]

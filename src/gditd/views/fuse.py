@@ -151,7 +151,12 @@ def learn_fusion(
     with one_thread():
         views = ViewSet.learn(material.lesson(cohort), material.names, material.trees)
         absent = [LeftOut.look(material, members, number) for number, members in left_out.items()]
-        prior = prior_weights(views.names, n_rows=len(material.taught), width=material.values.shape[1])
+        prior = prior_weights(
+            views.names,
+            n_rows=len(material.taught),
+            width=material.values.shape[1],
+            n_classes=material.n_classes,
+        )
         candidates = Candidates.around(prior)
         found = [one.trial().aurocs(candidates.weights) for one in absent]
         learner = Learner(material, cohort, views, candidates, found)

@@ -31,6 +31,11 @@ PRIOR = {
     "fern-surprise": 0.8,
 }
 MIXED_FOREST_NEEDS = 100  # rows: from so many it counts half as much as from very many
+# The same, and how much more ferns count, where the classes are too few to leave one out. Trees that have but two to
+# tell apart find new rows of the rarer one strange, and little else, until they have seen many.
+FEW_CLASSES = 2
+MIXED_FOREST_OF_FEW_NEEDS = 1_000
+FERNS_OF_FEW = 2.0
 FOREST_NEEDS = 1_000  # rows, likewise
 RIVALS_NEED = 300  # rows, likewise: prototypes of a handful of rows tell little of what lies between classes
 COLUMNS_OF_FEW_ROWS = 2.0  # by how much more the columns' own distance counts where there are hardly any rows
@@ -73,15 +78,19 @@ def ranks_among(known: Floats, strange: Floats) -> Floats:
     return shares
 
 
-def prior_weights(names: Sequence[str], *, n_rows: int, width: int) -> Floats:
-    """What views count where nothing is known of a table but its training rows' number and width; they sum to 1."""
+def prior_weights(names: Sequence[str], *, n_rows: int, width: int, n_classes: int) -> Floats:
+    """What views count where nothing is known of a table but the numbers of its rows, columns and classes.
+
+    They sum to 1.
+    """
+    few = n_classes <= FEW_CLASSES
     weights = dict(PRIOR)
-    weights["mixed-forest"] *= n_rows / (n_rows + MIXED_FOREST_NEEDS)
+    weights["mixed-forest"] *= n_rows / (n_rows + (MIXED_FOREST_OF_FEW_NEEDS if few else MIXED_FOREST_NEEDS))
     weights["forest"] *= n_rows / (n_rows + FOREST_NEEDS)
     weights["column-rivals"] *= n_rows / (n_rows + RIVALS_NEED)
     weights["column-mahalanobis"] += COLUMNS_OF_FEW_ROWS * FEW_ROWS / (n_rows + FEW_ROWS)
     for name in Ferns.units:
-        weights[name] *= FERNS_AMONG / (width + FERNS_AMONG)
+        weights[name] *= (FERNS_OF_FEW if few else 1.0) * FERNS_AMONG / (width + FERNS_AMONG)
     return normalised(np.array([weights[name] for name in names]))
 
 
