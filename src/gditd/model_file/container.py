@@ -17,7 +17,7 @@ from gditd.model_file.seal import LENGTH_BYTES, NO_CHECKSUM, UNSIGNED, Bytes, ch
 
 FORMAT: Final = "gditd-model"
 VERSION: Final = 4
-"""2: the seal. 1 had none, was never released, and is not read any more."""
+"""One more whenever what a file holds changes its meaning. Earlier ones were never released, and are not read."""
 
 MEBIBYTE: Final = 1 << 20
 LARGEST_FILE: Final = 8192 * MEBIBYTE
