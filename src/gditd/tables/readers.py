@@ -6,6 +6,7 @@ known schema (the encoder does) can name the row and the text that do not fit.
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -84,7 +85,7 @@ def _guarded(path: Path, pieces: Iterator[Piece], label: str) -> Iterator[Piece]
 
 
 def _refuse_names(path: Path, names: list[str]) -> None:
-    doubles = sorted({name for name in names if names.count(name) > 1})
+    doubles = sorted(name for name, times in Counter(names).items() if times > 1)
     if doubles:
         raise TableError(f'"{path}" has more than one column named {quoted(doubles)}: rename them')
     if not names:
