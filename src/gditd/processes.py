@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 
+import pyarrow as pa
 from joblib import cpu_count
 
 _M_MMAP_THRESHOLD = -3  # from glibc's malloc.h
@@ -31,6 +32,16 @@ def return_large_blocks() -> None:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, 1 << 20)
+
+
+@functools.cache
+def leave_ctrl_c_to_python() -> None:
+    """Keep Arrow from listening to Ctrl-C while it reads a CSV.
+
+    It passes it on through a thread, and where it has read all before that, the Ctrl-C is lost. A table is read piece
+    by piece, so that Python hears of it soon enough.
+    """
+    pa.enable_signal_handlers(False)
 
 
 @contextmanager
