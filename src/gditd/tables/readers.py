@@ -6,7 +6,6 @@ known schema (the encoder does) can name the row and the text that do not fit.
 """
 
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -17,6 +16,7 @@ import pyarrow.feather
 import pyarrow.json
 import pyarrow.parquet as pq
 
+from .convert import repeated
 from .csv_pieces import LABEL as CSV_LABEL
 from .csv_pieces import csv_options, csv_pieces
 from .errors import TableError, quoted
@@ -85,7 +85,7 @@ def _guarded(path: Path, pieces: Iterator[Piece], label: str) -> Iterator[Piece]
 
 
 def _refuse_names(path: Path, names: list[str]) -> None:
-    doubles = sorted(name for name, times in Counter(names).items() if times > 1)
+    doubles = repeated(names)
     if doubles:
         raise TableError(f'"{path}" has more than one column named {quoted(doubles)}: rename them')
     if not names:
