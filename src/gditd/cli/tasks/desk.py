@@ -14,7 +14,7 @@ from gditd import GDITDClassifier
 from gditd.cli.console import collected_notes
 from gditd.cli.tasks.models import load_classifier
 from gditd.cli.tasks.writers import Format, conformed
-from gditd.processes import leave_ctrl_c_to_python, return_large_blocks
+from gditd.processes import return_large_blocks
 from gditd.tables import Piece
 from gditd.tables.typed import typed
 from gditd.verdict_columns import Tally, VerdictColumns
@@ -44,7 +44,6 @@ class Desk:
 
     def __init__(self, model: GDITDClassifier, alpha: float | None, n_reasons: int | None, form: Format) -> None:
         return_large_blocks()  # pieces come and go, in every process
-        leave_ctrl_c_to_python()
         self._format = form
         self._columns = VerdictColumns(model, alpha, n_reasons)
         # A CSV keeps the very texts that came in; other formats have numbers and dates.

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gditd.processes import leave_ctrl_c_to_python
 from gditd.tables import Piece, TableError, iter_csv, iter_csv_pieces, iter_pieces, iter_tables
 from gditd.tables.errors import quoted
 
@@ -19,6 +20,7 @@ SAMPLE_BYTES = 1 << 20
 
 def chunks(path: Path, chunk_rows: int | None = None) -> Iterator[pa.Table]:
     """Read a table in constant memory; "-" is CSV on stdin."""
+    leave_ctrl_c_to_python()
     chunk_rows = chunk_rows or CHUNK_ROWS
     if path == STDIN:
         return iter_csv(sys.stdin.buffer, "standard input", chunk_rows)
@@ -27,6 +29,7 @@ def chunks(path: Path, chunk_rows: int | None = None) -> Iterator[pa.Table]:
 
 def pieces(path: Path) -> Iterator[Piece]:
     """Read a table in constant memory, in pieces that other processes can take on; "-" is CSV on stdin."""
+    leave_ctrl_c_to_python()
     if path == STDIN:
         return iter_csv_pieces(sys.stdin.buffer, "standard input", CHUNK_ROWS)
     return iter_pieces(path, CHUNK_ROWS)
