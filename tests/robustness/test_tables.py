@@ -230,6 +230,8 @@ def broke(column: Any, n_rows: int = 24) -> pd.DataFrame:
 
 Y = np.array(["x", "y"])[np.arange(24) % 2]
 
+TYPICAL_ROW = {"number": [0.0], "category": ["a"], "boolean": [True], "date": [datetime.date(2024, 1, 1)]}
+
 
 class TestWhatBroke:
     def test_durations_in_nanoseconds(self) -> None:
@@ -247,11 +249,22 @@ class TestWhatBroke:
         """They were an ArrowTypeError."""
         assert isinstance(learned(broke(typical("sparse")), Y), GDITDClassifier)
 
-    @pytest.mark.parametrize("cell", [[1], {"a": 1}, b"\xff"])
-    def test_what_is_no_text_where_categories_were(self, model: GDITDClassifier, cell: Any) -> None:
-        """Arrow does not make texts of lists and objects, and only of some bytes: it is a category never seen."""
-        row = {"number": [0.0], "category": pa.array([cell]), "boolean": [True], "date": [datetime.date(2024, 1, 1)]}
-        verdicts = answer_or_refusal(lambda: model.verdict(pa.table(row)))
+    @pytest.mark.parametrize(("cell", "kind"), [([1], "list<item: int64>"), ({"a": 1}, "struct<a: int64>")])
+    def test_what_is_no_text_where_categories_were(self, model: GDITDClassifier, cell: Any, kind: str) -> None:
+        """Arrow does not make texts of lists and objects: such a row is refused, or of no class."""
+        table = pa.table({**TYPICAL_ROW, "category": pa.array([cell])})
+        refusal = answer_or_refusal(lambda: model.set_params(on_error="raise").verdict(table))
+        assert isinstance(refusal, str)
+        assert refusal.startswith(f'column "category", row 1: a value of type {kind} where a category is expected')
+        verdicts = answer_or_refusal(lambda: model.set_params(on_error="ood").verdict(table))
+        assert isinstance(verdicts, pd.DataFrame), verdicts
+        assert list(verdicts["verdict"]) == ["OOD"]
+
+    @pytest.mark.parametrize("on_error", ["raise", "ood"])
+    def test_bytes_that_are_no_text_where_categories_were(self, model: GDITDClassifier, on_error: str) -> None:
+        """Arrow makes texts only of some bytes: these are a category never seen."""
+        table = pa.table({**TYPICAL_ROW, "category": pa.array([b"\xff"])})
+        verdicts = answer_or_refusal(lambda: model.set_params(on_error=on_error).verdict(table))
         assert isinstance(verdicts, pd.DataFrame), verdicts
 
     def test_labels_of_bytes(self) -> None:
