@@ -69,11 +69,12 @@ class MLP(nn.Module):
 
     def layer_outputs(self, x: Tensor) -> list[Tensor]:
         """Return what each layer makes of a batch, the embedding last."""
+        *hidden, last = self.layers
         outputs = []
-        for layer in self.layers[:-1]:
+        for layer in hidden:
             x = layer(x).relu_()
             outputs.append(x)
-        return [*outputs, self.layers[-1](x)]
+        return [*outputs, last(x)]
 
     @torch.no_grad()
     def with_pullback(self, tensors: Mapping[str, Tensor], x: Tensor) -> tuple[Tensor, Pullback]:

@@ -39,7 +39,7 @@ SMALLEST_CHUNK = 16
 
 # Rows looked at together: enough to make calling the networks cheap, and few enough that what all layers make of them
 # stays in the cache until the views have seen it.
-LOOK_ROWS = 2048
+LOOK_ROWS = 4096
 
 LENS_ROWS = 65_536
 
