@@ -19,7 +19,7 @@ RANGE = np.dtype([("low", np.float32), ("high", np.float32), ("steepness", np.fl
 
 LANES = 16  # rows that go through a tree side by side: while one waits for memory, the others step
 SHARES = 8  # that are added up at a time: leaves have a multiple of it
-BLOCK_VALUES = 1_048_576  # of rows that go through a tree before the next: it stays in the cache meanwhile
+BLOCK_VALUES = 131_072  # of rows that go through a tree before the next: both stay in the cache meanwhile
 
 
 @inlined
