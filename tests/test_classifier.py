@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import gditd
+from gditd import presets
 from gditd.calibration import OOD, decide, sign_rule
 from gditd.promises import RareClassWarning
 from tests.raw_tables import as_python_rows, mixed_table, quick, small_backbone, trained
@@ -429,12 +431,21 @@ def test_a_saved_model_gives_the_same_bits(table, strange_rows, tmp_path, settin
         again.predict(frame)
 
 
-@pytest.mark.parametrize("backbone", ["mlp", "mlp-64", "residual"])
+@pytest.mark.parametrize("backbone", ["mlp", "mlp-64", "mlp-64-32-32", "residual"])
 def test_a_named_backbone_needs_nothing_to_be_loaded(table, tmp_path, backbone):
     model = quick(backbone=backbone, max_epochs=1).fit(*table)
     model.save(tmp_path / "model.gditd")
     again = gditd.load(tmp_path / "model.gditd")
     np.testing.assert_array_equal(again.p_values(table[0]), model.p_values(table[0]))
+
+
+def test_a_file_knows_its_network_whatever_the_preset_stands_for_by_now(table, tmp_path, monkeypatch):
+    model = quick(backbone=None, max_epochs=1).fit(*table)
+    model.save(tmp_path / "model.gditd")
+    changed = replace(presets.PRESETS[model.preset], backbone="residual")
+    monkeypatch.setitem(presets.PRESETS, model.preset, changed)
+    again = gditd.load(tmp_path / "model.gditd")
+    np.testing.assert_array_equal(again.ood_score(table[0]), model.ood_score(table[0]))
 
 
 # --- fits that fail -----------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.presets import Settings
 from gditd.tables import TableEncoder
 from gditd.training import Cohort
+from gditd.training.cohort import Backbone
 from gditd.views import Forecast, Fusion
 
 
@@ -49,6 +50,8 @@ class FittedModel:
     folds: NDArray[np.int64]
     """The folds that calibrate, ascending: m for member m alone, n_members for the mean of all."""
     explainer: Explainer
+    backbone: str | Backbone
+    """Of the members, as it was chosen: what a preset stands for may change, and a model file has to know."""
     calibrator: ClassCalibrator | None = None
     temperature: float = 1.0
     fusion: Fusion | None = None
@@ -140,6 +143,8 @@ class FittedModel:
             "encoder": self.encoder.state()[0],
             "explainer": self.explainer.state(keep_examples=keep_examples)[0],
         }
+        if isinstance(self.backbone, str):
+            document["backbone"] = self.backbone
         if self.calibrator is not None:
             document["calibrator"] = self.calibrator.state()[0]
         if self.fusion is not None:
@@ -167,11 +172,12 @@ class FittedModel:
         """Take back what `tensors` and `document` gave."""
         encoder = TableEncoder.from_state(document["encoder"], part_of(tensors, "encoder."))
         lens = part_of(tensors, "lens.")
+        backbone = document.get("backbone", settings.backbone)
         cohort = Cohort.restore(
             part_of(tensors, "network."),
             part_of(tensors, "head."),
             n_features=encoder.width,
-            backbone=resolve_backbone(settings.backbone),
+            backbone=resolve_backbone(backbone),
             head_factory=lambda dim: GaussianDescriptor(n_classes, dim),
             loss=GDITDLoss(beta=settings.beta),
             lens=Lens.from_state(lens, encoder) if lens else None,
@@ -182,7 +188,8 @@ class FittedModel:
         explainer = Explainer.from_state(
             document["explainer"], part_of(tensors, "explainer."), encoder=encoder, n_classes=n_classes
         )
-        model = cls(encoder, cohort, folds, explainer, temperature=float(np.asarray(tensors["temperature"])[0]))
+        temperature = float(np.asarray(tensors["temperature"])[0])
+        model = cls(encoder, cohort, folds, explainer, backbone, temperature=temperature)
         if "calibrator" in document:
             arrays = {name: value.numpy() for name, value in part_of(tensors, "calibrator.").items()}
             model.calibrator = ClassCalibrator.from_state(document["calibrator"], arrays)

@@ -73,7 +73,7 @@ def fit_model(
     calibrating = np.unique(plan.fold_of_row[plan.fold_of_row >= 0])
     if not len(calibrating):  # classes of one row each leave nothing to calibrate with: no row is ever rejected
         calibrating = np.array([plan.shared_fold])
-    model = FittedModel(encoder, cohort, calibrating, explainer)
+    model = FittedModel(encoder, cohort, calibrating, explainer, settings.backbone)
     if settings.calibration == "none":
         return model
     folds = np.where(plan.held_out, plan.shared_fold, plan.fold_of_row)

@@ -25,6 +25,7 @@ from gditd.training.objectives import Loss
 BACKBONES: dict[str, Backbone] = {
     "mlp": MLP,
     "mlp-64": partial(MLP, widths=(64, 64, 64)),
+    "mlp-64-32-32": partial(MLP, widths=(64, 32, 32)),
     "residual": ResidualMLP,
 }
 
@@ -37,8 +38,8 @@ class NetworkDetector(ArrayDetector):
 
     Parameters
     ----------
-    backbone : "mlp" (three layers of 128), "mlp-64" (of 64), "residual", or a callable n_features -> nn.Module whose
-        output is the embedding.
+    backbone : "mlp" (three layers of 128), "mlp-64" (of 64), "mlp-64-32-32" (the later two half as wide), "residual",
+        or a callable n_features -> nn.Module whose output is the embedding.
     n_members : networks trained together, each from its own seed; their scores are averaged.
     max_epochs, batch_size, learning_rate : of Adam.
     validation_fraction : share of the training rows set aside for early stopping; 0 trains for all epochs.
