@@ -58,7 +58,7 @@ PRESETS = {
         views="all",
     ),
     "fast": Settings(
-        backbone="mlp-64",
+        backbone="mlp-64-32-32",
         max_epochs=40,
         max_steps=1_500,
         rare_per_batch=8,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from gditd.training import Cohort
 from gditd.training.cohort import Seen
 from gditd.views.base import View, of_classes
 from gditd.views.ferns import Ferns
-from gditd.views.forest import Forest, MixedForest
+from gditd.views.forest import Forest, MixedForest, Walk
 from gditd.views.lesson import Lesson
 from gditd.views.mahalanobis import ColumnMahalanobis, EmbeddingMahalanobis, HiddenMahalanobis
 from gditd.views.prototypes import EmbeddingPrototypes, HiddenPrototypes
@@ -44,13 +45,21 @@ WIDEST = 256  # encoded columns; beyond, the distance among them costs more than
 MOST_CLASSES = 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Looks:
-    """What views see of n rows: strangeness (n, views), zeta and the forests' mean vote share, (n, classes) each."""
+    """What views see of n rows: strangeness (n, views), zeta (n, classes), and what the rows met in each forest."""
 
     strangeness: Floats
     zeta: Floats
-    votes: Floats
+    walks: Sequence[tuple[Forest, Walk]]
+
+    @cached_property
+    def votes(self) -> Floats:
+        """The forests' mean vote share, (n, classes). Who asks only how strange a row is does not need it."""
+        if not self.walks:
+            return np.full(self.zeta.shape, 1 / self.zeta.shape[1])
+        mean: Floats = np.mean([forest.class_votes(walk) for forest, walk in self.walks], axis=0)
+        return mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,17 +119,12 @@ class ViewSet:
 
     def look(self, cohort: Cohort, values: Tensor) -> Looks:
         """Look at encoded rows (n, width)."""
-        n_views, k = len(self.views), len(self.classes)
+        n_views = len(self.views)
         seen = cohort.look(values, self._summary).numpy()
         walks = [(forest, forest.walk(values)) for forest in self.forests.values()]
         strangeness = [forest.strangeness(walk) for forest, walk in walks]
         strangeness += [ferns.strangeness(values) for ferns in self.ferns.values()]
-        shares = [forest.class_votes(walk) for forest, walk in walks]
-        return Looks(
-            np.column_stack([seen[:, :n_views], *strangeness]),
-            seen[:, n_views:],
-            np.mean(shares, axis=0) if shares else np.full((len(values), k), 1 / k),
-        )
+        return Looks(np.column_stack([seen[:, :n_views], *strangeness]), seen[:, n_views:], walks)
 
     def _summary(self, seen: Seen) -> Tensor:
         zeta = of_classes(seen.description.zeta, self.classes).mean(0)
