@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+import pyarrow as pa
 import torch
 from threadpoolctl import threadpool_limits
 
@@ -32,6 +33,7 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
+    pa.set_cpu_count(1)  # by which encoding goes
     dataset = load_dataset("gas", arguments.data)
     rows = np.asarray(dataset.X)[np.random.default_rng(0).permutation(len(dataset.y))]
     labels = dataset.y[np.random.default_rng(0).permutation(len(dataset.y))]
