@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.loops import run_apart
-from tests.robustness.http_bodies import CSV, JSON, STREAM, good, packed_variants
+from tests.robustness.http.requests import CSV, JSON, STREAM, good, packed_variants
 from tests.robustness.served import MIB, Served, served
 
 BIG = 10_000  # rows
