@@ -236,11 +236,12 @@ def empty_cells(known: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
     `known` (cells,) is how many known rows each has.
     """
     starts, worths = [], []
-    for question in range(QUESTIONS):
+    took = known
+    for question in reversed(range(QUESTIONS)):
         length = CELLS >> (question + 1)  # of the stretch of cells that an answer leaves
-        took = known.reshape(-1, 2, length).sum(axis=2)
-        came = took.sum(axis=1, keepdims=True)
-        nobody = np.flatnonzero((took == 0) & (came > 0))
+        came = took[::2] + took[1::2]
+        nobody = np.flatnonzero((took == 0) & (np.repeat(came, 2) > 0))
         starts.append(nobody * length)
-        worths.append(np.log((came[nobody // 2, 0] + 1) / 2))
+        worths.append(np.log((came[nobody // 2] + 1) / 2))
+        took = came
     return np.concatenate(starts), np.concatenate(worths)
