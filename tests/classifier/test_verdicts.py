@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gditd import judging
 from gditd.calibration import OOD, decide, sign_rule
+from tests.classifier.cases import with_text
 from tests.raw_tables import mixed_table, quick, trained
 
 pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
@@ -56,6 +58,15 @@ def test_control_of_a_whole_table_bounds_the_share_of_false_alarms(fitted, stran
     # With no strange row in the table, no row is strange enough.
     assert (fitted.verdict(known, 0.2, control="table")["verdict"] == "OOD").sum() <= 5
     np.testing.assert_array_equal(verdict["verdict"][~flagged], verdict["known_class"][~flagged])
+
+
+@pytest.mark.parametrize("control", ["row", "table"])
+def test_many_rows_are_judged_as_few_are(table, forgiving, strange_rows, control, monkeypatch):
+    rows = with_text(pd.concat([table[0], strange_rows], ignore_index=True))
+    at_once = forgiving.verdict(rows, 0.2, control=control)
+    assert at_once["error"].notna().sum() == 1
+    monkeypatch.setattr(judging, "ROWS_AT_A_TIME", 37)
+    pd.testing.assert_frame_equal(forgiving.verdict(rows, 0.2, control=control), at_once, check_exact=True)
 
 
 def test_the_sign_rule_follows_the_sign_of_zeta(table, strange_rows):
