@@ -112,7 +112,7 @@ TENSORS: Final[tuple[tuple[str, Kind, str, str], ...]] = (
     ),
 )
 
-DESCRIBED: Final = {"encoder", "explainer", "calibrator", "views", "forecast"}
+DESCRIBED: Final = {"backbone", "encoder", "explainer", "calibrator", "views", "forecast"}
 
 
 def holdings(model: GDITDClassifier) -> list[Holding]:
