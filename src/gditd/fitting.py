@@ -90,6 +90,7 @@ def fit_model(
             aside=plan.aside,
             calibrating=plan.calibrating,
             owners=ColumnMap.of(encoder).owners.numpy(),
+            numbers=np.array(encoder.number_features, dtype=np.int64),
             names=names,
             trees=TREES[settings.views],
             naming_trees=NAMING_TREES[settings.views],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gditd.views.scale import LARGE, Scale
-from gditd.views.weights import Candidates, Trial, auroc, prior_weights
+from gditd.views.weights import Candidates, Trial, auroc, evenness, prior_weights
 
 
 def test_the_scale_is_minus_log_p_of_known_rows():
@@ -111,3 +111,24 @@ def test_of_two_classes_few_rows_make_ferns_count_more_than_the_mixed_forest():
     two, three = (prior_weights(names, n_rows=300, width=20, n_classes=n_classes) for n_classes in (2, 3))
     assert two[0] < two[1]
     assert three[0] > three[1]
+
+
+def test_in_small_tables_the_forest_counts_less_unless_they_are_too_wide_for_the_columns_distance():
+    narrow, wide = (
+        prior_weights(["zeta", "forest", *distance], n_rows=50, width=20, n_classes=5)
+        for distance in (["column-mahalanobis"], [])
+    )
+    assert narrow[1] < narrow[0]
+    assert wide[1] > wide[0]
+
+
+def test_questions_cut_numbers_evenly_and_categories_of_many_values_hardly():
+    owners = np.array([0, 1, 1, 2, 2, 2, 2])
+    assert evenness(owners, np.array([0])) == pytest.approx((1 + 1 / 2 + 1 / 4) / 3)
+    assert evenness(owners, np.array([0, 1, 3])) == 1.0  # numbers, however many columns they are encoded as
+
+
+def test_ranges_and_ferns_count_as_evenly_as_questions_cut():
+    names = ["zeta", "mixed-ranges", "fern-likelihood", "fern-surprise"]
+    numbers, categories = (prior_weights(names, n_rows=500, width=50, n_classes=2, even=even) for even in (1.0, 0.1))
+    np.testing.assert_allclose(categories[1:] / categories[0], 0.1 * numbers[1:] / numbers[0])

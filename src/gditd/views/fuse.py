@@ -22,7 +22,7 @@ from gditd.views.known_unknowns import FEWEST_ROWS, worth_learning
 from gditd.views.lesson import Lesson
 from gditd.views.looks import MOST_CLASSES, Looks, ViewSet
 from gditd.views.pooling import Pool
-from gditd.views.weights import Candidates, Trial, auroc, prior_weights, ranks_among
+from gditd.views.weights import Candidates, Trial, auroc, evenness, prior_weights, ranks_among
 
 Codes = NDArray[np.int64]
 
@@ -44,8 +44,9 @@ class Material:
 
     `taught` are the rows that the members learned from. The members that never saw a class learned from those of them
     in `learned`, and not from those in `compared`. `aside` are rows that nobody learned from, by which the views are
-    brought to one scale; `calibrating` are others of that kind, which will calibrate the model. `trees` says how many
-    trees or ferns each view has, and `naming_trees` how many the forest that only names classes; `ood` are rows known
+    brought to one scale; `calibrating` are others of that kind, which will calibrate the model. `owners` says which of
+    the table's columns each encoded one is of, `numbers` which encoded ones hold a number. `trees` says how many trees
+    or ferns each view has, and `naming_trees` how many the forest that only names classes; `ood` are rows known
     to be of no class.
     """
 
@@ -58,6 +59,7 @@ class Material:
     aside: Codes
     calibrating: Codes
     owners: Codes
+    numbers: Codes
     names: Sequence[str]
     trees: Mapping[str, int]
     naming_trees: int
@@ -156,6 +158,7 @@ def learn_fusion(
             n_rows=len(material.taught),
             width=material.values.shape[1],
             n_classes=material.n_classes,
+            even=evenness(material.owners, material.numbers),
         )
         candidates = Candidates.around(prior)
         found = [one.trial().aurocs(candidates.weights) for one in absent]

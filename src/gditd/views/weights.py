@@ -78,20 +78,35 @@ def ranks_among(known: Floats, strange: Floats) -> Floats:
     return shares
 
 
-def prior_weights(names: Sequence[str], *, n_rows: int, width: int, n_classes: int) -> Floats:
+def prior_weights(names: Sequence[str], *, n_rows: int, width: int, n_classes: int, even: float = 1.0) -> Floats:
     """What views count where nothing is known of a table but the numbers of its rows, columns and classes.
 
-    They sum to 1.
+    `even` is how evenly questions cut its rows, see `evenness`. The weights sum to 1.
     """
     few = n_classes <= FEW_CLASSES
     weights = dict(PRIOR)
     weights["mixed-forest"] *= n_rows / (n_rows + (MIXED_FOREST_OF_FEW_NEEDS if few else MIXED_FOREST_NEEDS))
-    weights["forest"] *= n_rows / (n_rows + FOREST_NEEDS)
+    if "column-mahalanobis" in names:  # of few rows the columns' distance tells more; too wide a table has none
+        weights["forest"] *= n_rows / (n_rows + FOREST_NEEDS)
     weights["column-rivals"] *= n_rows / (n_rows + RIVALS_NEED)
     weights["column-mahalanobis"] += COLUMNS_OF_FEW_ROWS * FEW_ROWS / (n_rows + FEW_ROWS)
+    weights["mixed-ranges"] *= even
     for name in Ferns.units:
-        weights[name] *= (FERNS_OF_FEW if few else 1.0) * FERNS_AMONG / (width + FERNS_AMONG)
+        weights[name] *= (FERNS_OF_FEW if few else 1.0) * FERNS_AMONG / (width + FERNS_AMONG) * even
     return normalised(np.array([weights[name] for name in names]))
+
+
+def evenness(owners: NDArray[np.int64], numbers: NDArray[np.int64]) -> float:
+    """How evenly one question cuts the rows, on average over a table's columns: 1 where all of them are numbers.
+
+    A category is encoded as many columns, one for each value, and of each only a few rows have it. Asked for one of
+    them nearly all rows say no, those of an unseen class most of all: to ferns and ranges they look more ordinary than
+    known rows do. `owners` (width,) says which of the table's columns each encoded one is of, `numbers` which encoded
+    ones hold a number.
+    """
+    encoded = np.bincount(owners)
+    encoded[owners[numbers]] = 1
+    return float((1 / encoded[encoded > 0]).mean())
 
 
 @dataclass(frozen=True, eq=False)
