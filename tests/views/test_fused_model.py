@@ -6,6 +6,7 @@ import copy
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gditd
@@ -167,6 +168,22 @@ def test_with_too_few_classes_to_leave_out_the_prior_weights_serve(n_classes):
     assert model.summary()["forecast"] is None
     far, _ = blobs(rng, [N_CLASSES], 100)
     assert np.median(model.ood_score(far)) > np.quantile(model.ood_score(rows), 0.95)
+
+
+@pytest.mark.parametrize(("preset", "least"), [("default", 0.91), ("fast", 0.86)])
+def test_among_categories_of_many_values_unseen_rows_do_not_pass_for_ordinary(preset, least):
+    """Rows of the unseen class say no to most questions about single values, as ordinary rows do."""
+    assert np.mean([caught_among_categories(preset, np.random.default_rng(seed)) for seed in range(3)]) > least
+
+
+def caught_among_categories(preset, rng):
+    """The AUROC of a third class, where two are known: they differ only in how frequent values are."""
+    shares = rng.dirichlet(np.full(25, 0.6), size=(12, 3))
+    y = np.repeat(np.arange(3), 300)
+    table = pd.DataFrame({f"c{place}": [f"v{rng.choice(25, p=own[c])}" for c in y] for place, own in enumerate(shares)})
+    teaches = (y < 2) & (np.arange(len(y)) % 2 == 0)
+    model = GDITDClassifier(preset=preset, max_epochs=20, random_state=0).fit(table[teaches], y[teaches])
+    return metrics.ood_auroc(y[~teaches] == 2, model.ood_score(table[~teaches]))
 
 
 def test_rows_known_to_be_of_no_class_sharpen_the_eye_for_their_like():
