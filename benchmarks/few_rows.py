@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 import detection
 from gditd import metrics
 from gditd.bench import Experiment
-from gditd.bench.encoding import AnyColumns, PlainNumbers, PreparedCell
+from gditd.bench.encoding import PreparedCell
 from gditd.bench.methods import method
 from gditd.bench.protocol import Cell, Split
 from gditd.bench.tables import BenchTable, load_table
@@ -92,10 +92,7 @@ def drawn(table: BenchTable, unseen: str, known: list[str], n_rows: int, rng: np
         np.concatenate([own[n_rows : n_rows + MOST_JUDGED] for own in shuffled]),
         rng.permutation(np.flatnonzero(table.labels == unseen))[:MOST_UNSEEN],
     )
-    taught = table.take(split.train)
-    encoder = PlainNumbers(taught) if PlainNumbers.fits(table.features) else AnyColumns(taught)
-    cell = Cell(unseen, known[0], mdsr=1.0, fold=1, folds=1, seed=0)
-    return PreparedCell(cell, table, split, np.unique(table.labels[split.train]), encoder)
+    return PreparedCell.of_rows(table, Cell(unseen, known[0], mdsr=1.0, fold=1, folds=1, seed=0), split)
 
 
 def ood_auroc(name: str, cell: PreparedCell) -> float | None:

@@ -72,7 +72,11 @@ class PreparedCell:
     @classmethod
     def of(cls, table: BenchTable, cell: Cell) -> PreparedCell:
         """Split the table and learn its columns."""
-        rows = split(table, cell)
+        return cls.of_rows(table, cell, split(table, cell))
+
+    @classmethod
+    def of_rows(cls, table: BenchTable, cell: Cell, rows: Split) -> PreparedCell:
+        """Learn the columns of a table that is split already."""
         known = table.take(rows.train)
         encoder = PlainNumbers(known) if PlainNumbers.fits(table.features) else AnyColumns(known)
         return cls(cell, table, rows, np.unique(table.labels[rows.train]), encoder)
