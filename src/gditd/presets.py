@@ -49,7 +49,6 @@ PRESETS = {
     "paper": Settings(),
     "default": Settings(
         normal_scores=True,
-        backbone="mlp-64",
         n_members=3,
         max_steps=3_000,
         rare_per_batch=8,

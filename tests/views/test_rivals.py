@@ -10,9 +10,10 @@ from gditd.nn.descriptor import squared_distances
 from gditd.training.cohort import Seen
 from gditd.views.clusters import ROWS_EACH, Clusters
 from gditd.views.lesson import Lesson
-from gditd.views.rivals import MOST_AXES, NEAREST, ColumnRivals, principal_axes, repeated
+from gditd.views.rivals import FARTHEST, MOST_AXES, NEAREST, ColumnRivals, principal_axes, repeated
 
-CENTERS = np.array([[-4.0, 0, 0, 0], [4.0, 0, 0, 0], [0, 6.0, 0, 0]])
+CENTERS = np.array([[-0.8, 0, 0, 0], [0.8, 0, 0, 0], [0, 1.2, 0, 0]])
+SPREAD = 0.2
 
 
 class Members:
@@ -37,7 +38,7 @@ def look(view, rows):
 def known():
     rng = np.random.default_rng(0)
     codes = np.repeat([0, 1, 2], [900, 300, 12])
-    return CENTERS[codes] + rng.normal(size=(len(codes), 4)), codes
+    return CENTERS[codes] + rng.normal(scale=SPREAD, size=(len(codes), 4)), codes
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +53,20 @@ def test_a_row_between_two_classes_is_strange_and_one_inside_a_class_is_not(view
 
 
 def test_a_row_far_from_everything_may_be_like_one_class_only(view):
-    near, far = look(view, [[-6.0, 0, 0, 0], [-6.0, 90.0, 90.0, 90.0]])
+    near, far = look(view, [[-1.2, 0, 0, 0], [-1.2, 18.0, 18.0, 18.0]])
     assert near < 0.1
     assert far > 0.8
 
 
+def test_no_value_counts_as_further_out_than_it_may(view):
+    rows = np.array([[-0.7, FARTHEST, 0.1, 0.0], [0.2, 0.3, -FARTHEST, 0.1]])
+    np.testing.assert_array_equal(look(view, rows), look(view, np.where(np.abs(rows) == FARTHEST, 1e3 * rows, rows)))
+    assert not np.array_equal(look(view, rows), look(view, 0.9 * rows))
+
+
 def test_the_score_is_the_share_of_two_squared_distances(known, view):
     rows = torch.from_numpy(known[0][::7]).float()
-    points = (rows @ view.axes - view.origin).double()
+    points = (rows.clamp(-FARTHEST, FARTHEST) @ view.axes - view.origin).double()
     nearest = torch.stack([squared_distances(points, own.double()).amin(1) for own in view.prototypes], dim=1)
     first, second = (nearest.sort(dim=1).values[:, :2] + NEAREST).T
     np.testing.assert_allclose(look(view, known[0][::7]), first / second, rtol=1e-4)

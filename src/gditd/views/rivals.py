@@ -1,8 +1,9 @@
 """Between classes: how much nearer a row is to one known class than to the next.
 
 A row far from everything may yet be like one class only; a row right between two classes belongs to neither, however
-near it is. Columns are seen as the networks see them, along their principal axes. An axis along which rows differ a
-lot counts for more than one along which they hardly do, but not in proportion: its root does.
+near it is. Columns are seen as the networks see them, along their principal axes, and no value counts as further out
+than `FARTHEST`: what matters is where among the classes a row lies, and a few far values would drown that. An axis along
+which rows differ a lot counts for more than one along which they hardly do, but not in proportion: its root does.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from gditd.views.base import View, in_full_lanes, padded
 from gditd.views.clusters import Clusters
 from gditd.views.lesson import Lesson, balanced_sample
 
-N_PROTOTYPES = 1_024  # of all classes together
+N_PROTOTYPES = 512  # of all classes together
 MOST_ROWS = 12_000  # that they are learned from, about as many of each class
 MOST_VALUES = 16_000_000  # of those rows together, so that wide tables do not fill the memory
-MOST_AXES = 64
+MOST_AXES = 32
+FARTHEST = 1.5  # on the scale of encoded columns, most of which have a standard deviation of 1
 SMALLEST_SPREAD = 1e-4  # of an axis, as a share of the widest one's variance
 NEAREST = 1e-3  # a squared distance; nearer than that rows are not told apart
 LOOK_ROWS = 512  # whose likeness to all prototypes is worked out at a time: it stays in the cache
@@ -52,7 +54,7 @@ class ColumnRivals(View):
         rng = np.random.default_rng(lesson.seed)
         n_rows = min(MOST_ROWS, MOST_VALUES // lesson.rows.shape[1])
         some = balanced_sample(lesson.codes, lesson.n_classes, max(n_rows // lesson.n_classes, 1), rng)
-        rows = lesson.cohort.through_lens(lesson.rows[torch.from_numpy(some)])
+        rows = drawn_in(lesson.cohort.through_lens(lesson.rows[torch.from_numpy(some)]))
         axes, origin = principal_axes(rows.double().numpy(), lesson.seed)
         points = (rows @ axes - origin).unsqueeze(0)
         of_class = Clusters(N_PROTOTYPES).of_classes(points, lesson.codes[some], lesson.n_classes, rng)
@@ -61,7 +63,7 @@ class ColumnRivals(View):
 
     def scores(self, seen: Seen) -> Tensor:
         """One score for all classes."""
-        points = seen.inputs.cpu() @ self.axes - self.origin
+        points = drawn_in(seen.inputs.cpu()) @ self.axes - self.origin
         return torch.cat([self._shares(some) for some in torch.split(points, LOOK_ROWS)])
 
     def _shares(self, points: Tensor) -> Tensor:
@@ -89,6 +91,11 @@ class ColumnRivals(View):
     def from_state(cls, tensors: dict[str, Tensor]) -> Self:
         """Undo `state`."""
         return cls(tensors["axes"], tensors["origin"], tensors["prototypes"])
+
+
+def drawn_in(inputs: Tensor) -> Tensor:
+    """Rows (n, d) whose values lie no further out than they may count."""
+    return inputs.clamp(-FARTHEST, FARTHEST)
 
 
 def places(rows: Tensor, values: Tensor, starts: Tensor, length: int) -> Tensor:
