@@ -18,7 +18,7 @@ from gditd.fitted import FittedModel
 from gditd.lens import Lens
 from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.plan import Plan, make_plan
-from gditd.presets import NAMING_TREES, TREES, VIEW_NAMES, Settings
+from gditd.presets import NAMING_TREES, Settings, budget_of, tree_counts, view_names
 from gditd.tables import TableEncoder, TableError
 from gditd.temperature import fit_temperature
 from gditd.training import Cohort, DescentSettings
@@ -79,7 +79,8 @@ def fit_model(
     folds = np.where(plan.held_out, plan.shared_fold, plan.fold_of_row)
     held_out = encoder.hide_lonely_categories(values, table, folds, shared_fold=plan.shared_fold)
     if settings.fused and len(plan.aside) >= FEWEST_ROWS:
-        names = fitting_names(VIEW_NAMES[settings.views], width=encoder.width, n_classes=n_classes)
+        own = view_names(settings.views, encoder.width)
+        names = fitting_names(own, width=encoder.width, n_classes=n_classes)
         material = Material(
             values=held_out,
             codes=codes,
@@ -92,8 +93,9 @@ def fit_model(
             owners=ColumnMap.of(encoder).owners.numpy(),
             numbers=np.array(encoder.number_features, dtype=np.int64),
             names=names,
-            trees=TREES[settings.views],
+            trees=tree_counts(settings.views, encoder.width),
             naming_trees=NAMING_TREES[settings.views],
+            budget=budget_of(settings.views, encoder.width),
             seed=int(rng.randint(2**31 - 1)),
             ood=None if ood is None else encoder.transform(ood).values,
         )

@@ -12,6 +12,7 @@ from gditd.nn.losses import Beta
 from gditd.plan import Calibration
 from gditd.tables.numbers import Numbers
 from gditd.training.cohort import Backbone
+from gditd.views.looks import WIDEST
 from gditd.views.weights import PRIOR
 
 Views = Literal["zeta", "few", "all"]
@@ -67,16 +68,40 @@ PRESETS = {
     ),
 }
 
-# The views of each setting, and how many trees or ferns they have; ranges are those of a mixed forest's first trees.
-VIEW_NAMES: Mapping[str, tuple[str, ...]] = {
-    "all": tuple(PRIOR),
-    "few": ("zeta", "embedding-mahalanobis", "mixed-forest", "mixed-ranges", "fern-likelihood", "fern-surprise"),
-}
-TREES: Mapping[str, Mapping[str, int]] = {
-    "all": {"mixed-forest": 60, "mixed-ranges": 60, "forest": 60, "fern-likelihood": 64},
-    "few": {"mixed-forest": 24, "mixed-ranges": 12, "fern-likelihood": 64},
-}
+
+# How many trees or ferns the views of each setting have; ranges are those of a mixed forest's first trees.
+MANY_TREES: Mapping[str, int] = {"mixed-forest": 60, "mixed-ranges": 60, "forest": 60, "fern-likelihood": 64}
 NAMING_TREES: Mapping[str, int] = {"all": 100, "few": 0}  # of the forest that only names classes
+FEWEST_TREES, MOST_TREES, COLUMNS_OF_A_TREE = 12, 36, 24  # of each forest of "few"
+BUDGET, BUDGET_OF_A_COLUMN = 2_000.0, 12.0  # nanoseconds a row, of "few": what wide tables take is more in any case
+
+
+def view_names(views: Views, width: int) -> tuple[str, ...]:
+    """The views of a setting for a table of so many encoded columns.
+
+    The few have the plain forest only where a table is too wide for the columns' distance; in others it costs more
+    than it adds.
+    """
+    if views == "all":
+        return tuple(PRIOR)
+    costly = {"hidden-prototypes"} if width > WIDEST else {"hidden-prototypes", "forest"}
+    return tuple(name for name in PRIOR if name not in costly)
+
+
+def tree_counts(views: Views, width: int) -> Mapping[str, int]:
+    """How many trees or ferns they have.
+
+    The few have more trees in wide tables, whose rows take longer to read and to send through a network anyway.
+    """
+    if views == "all":
+        return MANY_TREES
+    count = min(max(width // COLUMNS_OF_A_TREE, FEWEST_TREES), MOST_TREES)
+    return {**MANY_TREES, "mixed-forest": count, "mixed-ranges": FEWEST_TREES, "forest": count}
+
+
+def budget_of(views: Views, width: int) -> float:
+    """How many nanoseconds the views of a setting may take for a row of so many encoded columns."""
+    return float("inf") if views == "all" else max(BUDGET, BUDGET_OF_A_COLUMN * width)
 
 
 def chosen_settings(preset: str, **chosen: Any) -> Settings:
@@ -95,7 +120,7 @@ def chosen_settings(preset: str, **chosen: Any) -> Settings:
         raise ValueError(f'rule must be "conformal" or "sign", got {settings.rule!r}')
     if settings.rule == "conformal" and settings.calibration == "none":
         raise ValueError('rule="conformal" needs calibration="split" or "cross"')
-    if settings.views not in ("zeta", *VIEW_NAMES):
+    if settings.views not in ("zeta", *NAMING_TREES):
         raise ValueError(f'views must be "zeta", "few" or "all", got {settings.views!r}')
     if chosen.get("views") not in (None, "zeta") and not settings.fused:
         raise ValueError(

@@ -5,13 +5,13 @@ import numba
 import numpy as np
 import pytest
 
-from gditd.views import places, questions, walk
+from gditd.views import nearest, questions, walk
 from gditd.views.compiling import compiled, filled
 
 LOOPS = (
     walk.walk,
     walk.find_ranges,
-    places.find_places,
+    nearest.two_nearest,
     questions.look_up,
     questions.answer_all,
     questions.cut,

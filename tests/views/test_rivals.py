@@ -31,7 +31,7 @@ def lesson(rows, codes):
 
 def look(view, rows):
     inputs = torch.from_numpy(np.asarray(rows)).float()
-    return view.scores(Seen(rows=inputs, inputs=inputs, layers=[], description=None))[:, 0].numpy()
+    return view.scores(Seen(inputs, Members()))[:, 0].numpy()
 
 
 @pytest.fixture(scope="module")

@@ -47,19 +47,32 @@ Backbone = Callable[[int], nn.Module]
 Head = Callable[[int], nn.Module]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Seen:
-    """A chunk of rows (n, features), the same through the lens, each layer's output (members, n, d), and the head's."""
+    """A chunk of rows (n, features), and what a cohort makes of it: worked out if somebody asks."""
 
     rows: Tensor
-    inputs: Tensor
-    layers: list[Tensor]
-    description: Any
+    cohort: Cohort
+
+    @cached_property
+    def inputs(self) -> Tensor:
+        """The rows as the members are shown them."""
+        return self.cohort.through_lens(self.rows)
+
+    @cached_property
+    def layers(self) -> list[Tensor]:
+        """Each layer's output, (members, n, d)."""
+        return self.cohort.layers_of(self.inputs)
 
     @property
     def embedding(self) -> Tensor:
         """The last layer's output, (members, n, d)."""
         return self.layers[-1]
+
+    @cached_property
+    def description(self) -> Any:
+        """The head's output for the embedding."""
+        return self.cohort.describe(self.embedding)
 
 
 @dataclass
@@ -93,7 +106,7 @@ class Cohort:
         return self.look(x, lambda seen: summarise(seen.embedding, seen.description))
 
     def look(self, x: Tensor, summarise: Callable[[Seen], Tensor]) -> Tensor:
-        """Do as `apply` does; `summarise` gets all that members see of a chunk."""
+        """Do as `apply` does; `summarise` gets a chunk, and all that members see of it if it asks."""
         keep_freed_memory()
         self.architecture.train(False)
         with one_thread(), torch.no_grad():
@@ -104,9 +117,7 @@ class Cohort:
         n_rows = len(x)
         if n_rows < SMALLEST_CHUNK:
             x = torch.cat([x, x.new_zeros(SMALLEST_CHUNK - n_rows, x.shape[1])])
-        inputs = self.through_lens(x)
-        layers = self._layers(inputs)
-        return summarise(Seen(x, inputs, layers, self.describe(layers[-1]))).cpu()[:n_rows]
+        return summarise(Seen(x, self)).cpu()[:n_rows]
 
     def part(self, first: int, end: int) -> Cohort:
         """Return members first .. end - 1 as a cohort of their own."""
@@ -130,9 +141,10 @@ class Cohort:
 
     def layers(self, x: Tensor) -> list[Tensor]:
         """Run a batch of rows (n, features) through every member: the output (members, n, d) of each layer."""
-        return self._layers(self.through_lens(x))
+        return self.layers_of(self.through_lens(x))
 
-    def _layers(self, seen: Tensor) -> list[Tensor]:
+    def layers_of(self, seen: Tensor) -> list[Tensor]:
+        """Do as `layers` does for rows that went through the lens already."""
         inputs = seen.to(self.device).unsqueeze(0).expand(self.n_members, -1, -1)
         if self.columns is not None:
             inputs = select_columns(inputs, self.columns)

@@ -46,8 +46,8 @@ class Material:
     in `learned`, and not from those in `compared`. `aside` are rows that nobody learned from, by which the views are
     brought to one scale; `calibrating` are others of that kind, which will calibrate the model. `owners` says which of
     the table's columns each encoded one is of, `numbers` which encoded ones hold a number. `trees` says how many trees
-    or ferns each view has, and `naming_trees` how many the forest that only names classes; `ood` are rows known
-    to be of no class.
+    or ferns each view has, and `naming_trees` how many the forest that only names classes; `budget` is how many
+    nanoseconds views may take for a row. `ood` are rows known to be of no class.
     """
 
     values: Tensor
@@ -63,6 +63,7 @@ class Material:
     names: Sequence[str]
     trees: Mapping[str, int]
     naming_trees: int
+    budget: float
     seed: int
     ood: Tensor | None = None
 
@@ -174,7 +175,8 @@ def learn_fusion(
         for number, one in enumerate(absent)
     ]
     with one_thread():
-        final = fusion.lightened().regrown(material.last_lesson(cohort), material.trees, ood)
+        light = fusion.lightened(cohort, material.budget)
+        final = light.regrown(material.last_lesson(cohort), material.trees, ood)
         if material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
             final = replace(final, naming=Forest.learn(material.every_row(cohort), {"forest": material.naming_trees}))
     return final, Forecast.of(caught, alpha)

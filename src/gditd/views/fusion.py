@@ -16,12 +16,13 @@ from torch import Tensor
 
 from gditd.detectors.network import part_of
 from gditd.training import Cohort
+from gditd.views.costs import affordable, costs_of_sources
 from gditd.views.forest import Forest
 from gditd.views.lesson import Lesson
 from gditd.views.looks import Looks, ViewSet
 from gditd.views.pooling import Pool
 from gditd.views.scale import SHARES, Scale
-from gditd.views.weights import SMALLEST_SHARE, normalised
+from gditd.views.weights import SMALLEST_SHARE, SMALLEST_SHARE_OF_SOURCE, normalised
 
 Floats = NDArray[np.float64]
 
@@ -103,10 +104,24 @@ class Fusion:
             *(own.n_features for own in self.views.ferns.values()),
         ]
 
-    def lightened(self) -> Fusion:
-        """Return the same without views that hardly count."""
-        names = self.views.names
-        kept = self.views.only([name for name, weight in self.shares().items() if weight >= SMALLEST_SHARE])
+    def lightened(self, cohort: Cohort, budget: float) -> Fusion:
+        """Return the same without views that hardly count, and within a budget of about so many nanoseconds a row.
+
+        A source, the networks or a forest, is what costs time: all its views together must be worth it.
+        """
+        names, shares, sources = self.views.names, self.shares(), self.views.sources
+        together = dict.fromkeys(sources, 0.0)
+        for name, source in zip(names, sources, strict=True):
+            together[source] += shares[name]
+        worth_it = {source: share for source, share in together.items() if share >= SMALLEST_SHARE_OF_SOURCE}
+        afforded = affordable(worth_it, costs_of_sources(self.views, cohort), budget)
+        kept = self.views.only(
+            [
+                name
+                for name, source in zip(names, sources, strict=True)
+                if source in afforded and shares[name] >= SMALLEST_SHARE
+            ]
+        )
         places = [names.index(name) for name in kept.names]
         scales = Scales([self.scales.of_view[place] for place in places])
         return replace(self, views=kept, scales=scales, weights=normalised(self.weights[places]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,7 @@ VIEWS: Mapping[str, type[View]] = {
 FORESTS: Mapping[str, type[Forest]] = {"mixed-forest": MixedForest, "forest": Forest}  # some give several views
 FERNS: Mapping[str, type[Ferns]] = {"fern-likelihood": Ferns}
 
+NETWORKS = "networks"  # the source of views that look at layers
 ABSURD = 1e30
 WIDEST = 256  # encoded columns; beyond, the distance among them costs more than all networks
 # Beyond, a share for each class would fill the memory: in every cell of every fern, and while it grows, in every leaf
@@ -47,11 +48,16 @@ MOST_CLASSES = 100
 
 @dataclass(frozen=True, eq=False)
 class Looks:
-    """What views see of n rows: strangeness (n, views), zeta (n, classes), and what the rows met in each forest."""
+    """What views see of n rows: strangeness (n, views), and what the rows met in each forest."""
 
     strangeness: Floats
-    zeta: Floats
     walks: Sequence[tuple[Forest, Walk]]
+    find_zeta: Callable[[], Floats]
+
+    @cached_property
+    def zeta(self) -> Floats:
+        """Mean zeta by the networks, (n, classes). Where no view asks for them, they run only for who asks this."""
+        return self.find_zeta()
 
     @cached_property
     def votes(self) -> Floats:
@@ -108,6 +114,13 @@ class ViewSet:
         own = [view.unit for view in self.views.values()]
         return [*own, *(unit for group in self._groups for unit in group.units.values())]
 
+    @property
+    def sources(self) -> list[str]:
+        """What each view costs: views of one source cost hardly more than one of them."""
+        own = [name if view.of_columns else NETWORKS for name, view in self.views.items()]
+        groups: list[tuple[str, Forest | Ferns]] = [*self.forests.items(), *self.ferns.items()]
+        return [*own, *(name for name, group in groups for _ in group.units)]
+
     def only(self, names: Sequence[str]) -> ViewSet:
         """Return some of the views, and what else their forests and ferns give, which costs nothing more."""
         return ViewSet(
@@ -119,18 +132,33 @@ class ViewSet:
 
     def look(self, cohort: Cohort, values: Tensor) -> Looks:
         """Look at encoded rows (n, width)."""
-        n_views = len(self.views)
-        seen = cohort.look(values, self._summary).numpy()
+        strangeness, find_zeta = self._networks_and_columns(cohort, values)
         walks = [(forest, forest.walk(values)) for forest in self.forests.values()]
-        strangeness = [forest.strangeness(walk) for forest, walk in walks]
-        strangeness += [ferns.strangeness(values) for ferns in self.ferns.values()]
-        return Looks(np.column_stack([seen[:, :n_views], *strangeness]), seen[:, n_views:], walks)
+        more = [forest.strangeness(walk) for forest, walk in walks]
+        more += [ferns.strangeness(values) for ferns in self.ferns.values()]
+        return Looks(np.column_stack([strangeness, *more]), walks, find_zeta)
 
-    def _summary(self, seen: Seen) -> Tensor:
-        zeta = of_classes(seen.description.zeta, self.classes).mean(0)
-        scores = [view.scores(seen).amin(1, keepdim=True).to(zeta) for view in self.views.values()]
-        # Absurd values may overflow on their way through the layers: nothing is stranger.
-        return torch.nan_to_num(torch.cat([*scores, zeta], dim=1), nan=ABSURD, posinf=ABSURD, neginf=-ABSURD)
+    def _networks_and_columns(self, cohort: Cohort, values: Tensor) -> tuple[Floats, Callable[[], Floats]]:
+        """What the views see that are neither forests nor ferns, (n, views), and how to come by zeta."""
+
+        def zeta_alone() -> Floats:
+            found: Floats = cohort.look(values, self._zeta).numpy()
+            return found
+
+        if not self.views:
+            return np.empty((len(values), 0)), zeta_alone
+        if NETWORKS not in self.sources:
+            return cohort.look(values, self._scores).numpy(), zeta_alone
+        n_views = len(self.views)
+        both = cohort.look(values, lambda seen: torch.cat([self._scores(seen), self._zeta(seen)], dim=1)).numpy()
+        return both[:, :n_views], lambda: both[:, n_views:]
+
+    def _scores(self, seen: Seen) -> Tensor:
+        scores = [view.scores(seen).amin(1, keepdim=True).double() for view in self.views.values()]
+        return bounded(torch.cat(scores, dim=1))
+
+    def _zeta(self, seen: Seen) -> Tensor:
+        return bounded(of_classes(seen.description.zeta, self.classes).mean(0))
 
     # --- the model file ---
 
@@ -152,6 +180,11 @@ class ViewSet:
             {name: FORESTS[name].from_state(own[name], n_classes) for name in names if name in FORESTS},
             {name: FERNS[name].from_state(own[name], n_classes) for name in names if name in FERNS},
         )
+
+
+def bounded(scores: Tensor) -> Tensor:
+    """Absurd values may overflow on their way through the layers: nothing is stranger."""
+    return torch.nan_to_num(scores, nan=ABSURD, posinf=ABSURD, neginf=-ABSURD)
 
 
 def fitting_names(names: Sequence[str], *, width: int, n_classes: int) -> list[str]:

@@ -2,8 +2,8 @@
 
 A row far from everything may yet be like one class only; a row right between two classes belongs to neither, however
 near it is. Columns are seen as the networks see them, along their principal axes, and no value counts as further out
-than `FARTHEST`: what matters is where among the classes a row lies, and a few far values would drown that. An axis along
-which rows differ a lot counts for more than one along which they hardly do, but not in proportion: its root does.
+than `FARTHEST`: what matters is where among the classes a row lies, and a few far values would drown that. An axis
+along which rows differ a lot counts for more than one along which they hardly do, but not in proportion: its root does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gditd.views.base import View, in_full_lanes, padded
 from gditd.views.clusters import Clusters
 from gditd.views.lesson import Lesson, balanced_sample
 
-N_PROTOTYPES = 512  # of all classes together
+FEWEST_PROTOTYPES, MOST_PROTOTYPES = 256, 512  # of all classes together: as many as columns, within these bounds
 MOST_ROWS = 12_000  # that they are learned from, about as many of each class
 MOST_VALUES = 16_000_000  # of those rows together, so that wide tables do not fill the memory
 MOST_AXES = 32
@@ -57,26 +57,33 @@ class ColumnRivals(View):
         rows = drawn_in(lesson.cohort.through_lens(lesson.rows[torch.from_numpy(some)]))
         axes, origin = principal_axes(rows.double().numpy(), lesson.seed)
         points = (rows @ axes - origin).unsqueeze(0)
-        of_class = Clusters(N_PROTOTYPES).of_classes(points, lesson.codes[some], lesson.n_classes, rng)
-        most = max(own.shape[1] for own in of_class)
+        n_prototypes = min(max(rows.shape[1], FEWEST_PROTOTYPES), MOST_PROTOTYPES)
+        of_class = Clusters(n_prototypes).of_classes(points, lesson.codes[some], lesson.n_classes, rng)
+        most = in_full_lanes(max(own.shape[1] for own in of_class))
         return cls(axes, origin, torch.cat([repeated(own, most) for own in of_class]))
 
     def scores(self, seen: Seen) -> Tensor:
         """One score for all classes."""
         points = drawn_in(seen.inputs.cpu()) @ self.axes - self.origin
-        return torch.cat([self._shares(some) for some in torch.split(points, LOOK_ROWS)])
+        distances = points.new_empty(len(points), 2, dtype=torch.float64)
+        k, p, _ = self.prototypes.shape
+        room = points.new_empty(min(LOOK_ROWS, len(points)), k * p)  # for one chunk after another: new memory is slow
+        for some, own in zip(torch.split(points, LOOK_ROWS), torch.split(distances, LOOK_ROWS), strict=True):
+            self._find_two_nearest(some, room[: len(some)], own)
+        distances.clamp_max_(LARGEST_DISTANCE).add_(NEAREST)
+        return distances.amin(1, keepdim=True) / distances.amax(1, keepdim=True)
 
-    def _shares(self, points: Tensor) -> Tensor:
-        """The nearest one's share, (n, 1), of points (n, r)."""
+    def _find_two_nearest(self, points: Tensor, likeness: Tensor, distances: Tensor) -> None:
+        """Fill in squared distances (n, 2) of points (n, r); `likeness` is room for a number a prototype."""
+        from gditd.views.nearest import two_nearest  # noqa: PLC0415 - takes a moment, and not every command needs it
+
         k, p, r = self.prototypes.shape
         prototypes = self.prototypes.view(k * p, r)
         # |x - m|^2 = |x|^2 - 2 (x m - |m|^2 / 2): the largest of what is in brackets tells which prototype is nearest.
-        likeness = torch.addmm(self.halved, points, prototypes.mT)
-        largest, classes = likeness.view(-1, k, p).amax(-1).topk(2)
-        two = prototypes[places(likeness, largest, classes * p, p)]
         # As the difference of large numbers the distance would be inexact, and depend on how rows are grouped.
-        distances = (points.unsqueeze(1) - two).square().sum(-1).clamp_max(LARGEST_DISTANCE) + NEAREST
-        return distances.amin(1, keepdim=True) / distances.amax(1, keepdim=True)
+        torch.addmm(self.halved, points, prototypes.mT, out=likeness)
+        largest = likeness.view(-1, k, p).amax(-1)
+        two_nearest(likeness.numpy(), largest.numpy(), points.numpy(), prototypes.numpy(), distances.numpy())
 
     @cached_property
     def halved(self) -> Tensor:
@@ -96,15 +103,6 @@ class ColumnRivals(View):
 def drawn_in(inputs: Tensor) -> Tensor:
     """Rows (n, d) whose values lie no further out than they may count."""
     return inputs.clamp(-FARTHEST, FARTHEST)
-
-
-def places(rows: Tensor, values: Tensor, starts: Tensor, length: int) -> Tensor:
-    """Where each value (n, m) lies in its own stretch of the row, (n, m)."""
-    from gditd.views.places import find_places  # noqa: PLC0415 - takes a moment, and not every command needs it
-
-    found = torch.empty_like(starts)
-    find_places(rows.numpy(), values.numpy(), starts.numpy(), length, found.numpy())
-    return found
 
 
 def principal_axes(rows: NDArray[np.float64], seed: int) -> tuple[Tensor, Tensor]:

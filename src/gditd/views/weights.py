@@ -46,6 +46,7 @@ N_CANDIDATES = 1_000
 SPREAD = 2.0  # of candidates around the prior, on the scale of logarithms: wide enough to do without a view
 TRUST = 20.0  # how many times likelier a candidate is, as a logarithm, for 1 more in the mean logit of AUROC
 SMALLEST_SHARE = 0.04  # views below it are dropped: they cost time, and on average the others do as well without them
+SMALLEST_SHARE_OF_SOURCE = 0.1  # likewise, of what costs most of the time: all views of the networks, or of a forest
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,9 +100,9 @@ def nearness_to_one(graph: GraphBuilder, view: ColumnRivals, inputs: Value) -> V
     place = graph("GatherElements", graph("ArgMax", of_class, axis=2, keepdims=0), classes, axis=1)
     number = graph("Add", graph("Mul", classes, np.int64(p)), place)
     two = graph("Gather", array(view.prototypes.reshape(k * p, r)), number)
-    away = graph("Sub", graph("Unsqueeze", points, np.array([1])), two)
+    away = as_double(graph, graph("Sub", graph("Unsqueeze", points, np.array([1])), two))
     squared = reduced(graph, "Sum", graph("Mul", away, away), 2, keep=False)
-    distances = graph("Add", graph("Min", squared, np.float32(LARGEST_DISTANCE)), np.float32(NEAREST))
+    distances = graph("Add", graph("Min", squared, np.float64(LARGEST_DISTANCE)), np.float64(NEAREST))
     return graph("Div", *(reduced(graph, which, distances, 1) for which in ("Min", "Max")))
 
 
