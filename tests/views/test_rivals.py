@@ -84,6 +84,24 @@ def test_it_comes_back_from_its_state_to_the_bit(known, view):
     assert all(tensor.is_contiguous() for tensor in view.state().values())
 
 
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda axes, origin, prototypes: (axes.double(), origin, prototypes),
+        lambda axes, origin, prototypes: (axes, origin, prototypes[0]),
+        lambda axes, origin, prototypes: (axes, origin, prototypes[:1]),
+        lambda axes, origin, prototypes: (axes, origin, prototypes[:, :0]),
+        lambda axes, origin, prototypes: (axes[:, :-1], origin[:-1], prototypes[:, :, :-1]),
+        lambda axes, origin, prototypes: (axes[:, :0], origin, prototypes),
+        lambda axes, origin, prototypes: (axes, origin[:-1], prototypes),
+    ],
+)
+def test_what_the_compiled_search_would_look_beside_is_refused(view, harm):
+    tensors = dict(zip(("axes", "origin", "prototypes"), harm(*view.state().values()), strict=True))
+    with pytest.raises(ValueError, match="of rivals"):
+        ColumnRivals.from_state(tensors)
+
+
 def test_axes_along_which_rows_differ_more_count_for_more_but_not_in_proportion():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(5_000, 3)) * [25.0, 1.0, 1e-4]

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from gditd.nn.descriptor import LARGEST_DISTANCE
 from gditd.training.cohort import Seen
-from gditd.views.base import View, in_full_lanes, padded
+from gditd.views.base import LANES, View, in_full_lanes, padded
 from gditd.views.clusters import Clusters
 from gditd.views.lesson import Lesson, balanced_sample
 
@@ -96,8 +96,20 @@ class ColumnRivals(View):
 
     @classmethod
     def from_state(cls, tensors: dict[str, Tensor]) -> Self:
-        """Undo `state`."""
-        return cls(tensors["axes"], tensors["origin"], tensors["prototypes"])
+        """Undo `state`; ValueError where the tensors do not fit together."""
+        view = cls(tensors["axes"], tensors["origin"], tensors["prototypes"])
+        view._refuse_unsafe()
+        return view
+
+    def _refuse_unsafe(self) -> None:
+        """Refuse prototypes that the compiled search, which checks nothing, would look beside."""
+        if any(tensor.dtype != torch.float32 for tensor in self.state().values()):
+            raise ValueError("the tensors of rivals are not of the right types")
+        if self.axes.ndim != 2 or self.prototypes.ndim != 3:
+            raise ValueError("the tensors of rivals have the wrong dimensions")
+        k, p, r = self.prototypes.shape
+        if k < 2 or p < 1 or r % LANES or self.axes.shape[1] != r or self.origin.shape != (r,):
+            raise ValueError("the prototypes of rivals do not fit their axes")
 
 
 def drawn_in(inputs: Tensor) -> Tensor:

@@ -1,0 +1,107 @@
+"""What views cost, and which of them a budget has room for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gditd import GDITDClassifier
+from gditd.presets import BUDGET, budget_of, tree_counts, view_names
+from gditd.training import Cohort
+from gditd.views.costs import affordable, costs_of_sources
+from gditd.views.looks import NETWORKS
+
+pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
+
+SHARES = {"forest": 0.4, "networks": 0.3, "ferns": 0.2, "rivals": 0.1}
+COSTS = {"forest": 900.0, "networks": 600.0, "ferns": 400.0, "rivals": 50.0}
+
+
+@pytest.mark.parametrize(
+    ("budget", "kept"),
+    [
+        (np.inf, {"forest", "networks", "ferns", "rivals"}),
+        (1950.0, {"forest", "networks", "ferns", "rivals"}),
+        (1949.0, {"forest", "networks", "ferns"}),
+        (1899.0, {"forest", "networks"}),
+        (1499.0, {"forest"}),
+        (1.0, {"forest"}),
+    ],
+)
+def test_what_counts_least_goes_first_and_one_source_is_left(budget, kept):
+    assert set(affordable(SHARES, COSTS, budget)) == kept
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), 120)
+    rows = 2.0 * rng.normal(size=(4, 8))[y] + rng.normal(size=(len(y), 8))
+    return {
+        preset: GDITDClassifier(preset=preset, max_epochs=4, random_state=0).fit(rows, y)
+        for preset in ("default", "fast")
+    }, rows
+
+
+def everything(model):
+    """The fusion with all its views counting alike."""
+    fusion = model.model_.fusion
+    return replace(fusion, weights=np.full(len(fusion.weights), 1 / len(fusion.weights)))
+
+
+def test_every_source_has_a_cost_and_more_of_it_costs_more(fitted):
+    default, fast = (fitted[0][name].model_ for name in ("default", "fast"))
+    own, less = (costs_of_sources(model.fusion.views, model.cohort) for model in (default, fast))
+    assert own.keys() == set(default.fusion.views.sources)
+    assert less.keys() == set(fast.fusion.views.sources)
+    assert less["mixed-forest"] < own["mixed-forest"] / 4
+    assert sum(less.values()) <= BUDGET
+
+
+def test_a_fusion_keeps_within_its_budget(fitted):
+    model = fitted[0]["default"]
+    fusion, cohort = everything(model), model.model_.cohort
+    costs = costs_of_sources(fusion.views, cohort)
+    for budget in (np.inf, sum(costs.values()) - 1, max(costs.values()), 0.0):
+        light = fusion.lightened(cohort, budget)
+        own = costs_of_sources(light.views, cohort)
+        assert sum(own.values()) <= budget or len(own) == 1
+        assert light.weights.sum() == pytest.approx(1)
+    assert len(costs) > 2
+
+
+def test_networks_run_only_where_somebody_asks_for_them(fitted, monkeypatch):
+    model, rows = fitted[0]["default"], fitted[1]
+    views, cohort = model.model_.fusion.views, model.model_.cohort
+    values = model._encode(rows).values
+    whole = views.look(cohort, values)
+    without = views.only([name for name, source in zip(views.names, views.sources, strict=True) if source != NETWORKS])
+    assert without.names
+    assert NETWORKS in views.sources
+    expected = whole.strangeness[:, [views.names.index(name) for name in without.names]]
+    runs = []
+    run = Cohort.layers_of
+    monkeypatch.setattr(Cohort, "layers_of", lambda self, seen: runs.append(len(seen)) or run(self, seen))
+    looks = without.look(cohort, values)
+    np.testing.assert_array_equal(looks.strangeness, expected)
+    assert not runs
+    np.testing.assert_array_equal(looks.zeta, whole.zeta)
+    assert sum(runs) == len(rows)
+    forests = views.only(["mixed-forest"]).look(cohort, values)  # no other views at all
+    assert forests.strangeness.shape == (len(rows), 2)
+
+
+def test_few_views_have_the_plain_forest_and_more_trees_where_tables_are_wide():
+    assert "forest" not in view_names("few", 256)
+    assert "forest" in view_names("few", 257)
+    assert set(view_names("few", 257)) < set(view_names("all", 257))
+    counts = [tree_counts("few", width)["mixed-forest"] for width in (1, 100, 400, 5_000)]
+    assert counts == [12, 12, 16, 36]
+    assert tree_counts("all", 1) == tree_counts("all", 5_000)
+
+
+def test_wide_tables_have_more_time():
+    assert budget_of("all", 10) == np.inf
+    assert budget_of("few", 1) == budget_of("few", 100) == BUDGET < budget_of("few", 1_000)
