@@ -53,7 +53,8 @@ class GDITDClassifier(Detector):
         most alpha is proven. "cross": each member stays out of one fold, and no row is lost; what is proven is about
         2 alpha, and fewer OOD rows are caught. "none": no p-values.
     views : what a row is judged by. "all": networks, distances and forests, with weights learned from classes left out;
-        "few": the cheapest of them; "zeta": the paper's score alone. Without split calibration it is always zeta.
+        "few": those that count most, within a few microseconds a row; "zeta": the paper's score alone. Without split
+        calibration it is always zeta.
     numbers : how number columns are encoded: "zscore", "quantile" or "piecewise". Unless it is chosen, the networks of
         preset "default" see normal scores and everything else z-scores.
     ignore : names of columns to leave out.

@@ -8,6 +8,7 @@ import torch
 
 from gditd.nn.descriptor import squared_distances
 from gditd.training.cohort import Seen
+from gditd.views.base import LANES
 from gditd.views.clusters import ROWS_EACH, Clusters
 from gditd.views.lesson import Lesson
 from gditd.views.rivals import FARTHEST, MOST_AXES, NEAREST, ColumnRivals, principal_axes, repeated
@@ -100,6 +101,14 @@ def test_what_the_compiled_search_would_look_beside_is_refused(view, harm):
     tensors = dict(zip(("axes", "origin", "prototypes"), harm(*view.state().values()), strict=True))
     with pytest.raises(ValueError, match="of rivals"):
         ColumnRivals.from_state(tensors)
+
+
+def test_prototypes_of_a_few_classes_fill_lanes_and_of_many_there_are_no_more_than_needed():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(900, 4))
+    few, many = (ColumnRivals.learn(lesson(rows, np.arange(900) % n_classes)) for n_classes in (3, 90))
+    assert few.prototypes.shape[1] % LANES == 0
+    assert many.prototypes.shape[1] < LANES
 
 
 def test_axes_along_which_rows_differ_more_count_for_more_but_not_in_proportion():
