@@ -73,8 +73,9 @@ PRESETS = {
 # How many trees or ferns the views of each setting have; ranges are those of a mixed forest's first trees.
 MANY_TREES: Mapping[str, int] = {"mixed-forest": 60, "mixed-ranges": 60, "forest": 60, "fern-likelihood": 64}
 NAMING_TREES: Mapping[str, int] = {"all": 100, "few": 0}  # of the forest that only names classes
-FEWEST_TREES, MOST_TREES, COLUMNS_OF_A_TREE = 12, 36, 24  # of each forest of "few"
-BUDGET, BUDGET_OF_A_COLUMN = 2_000.0, 12.0  # nanoseconds a row, of "few": what wide tables take is more in any case
+FEWEST_TREES, MOST_TREES, COLUMNS_OF_A_TREE = 20, 36, 24  # of each forest of "few"
+FEW_WITH_RANGES = 12
+BUDGET, BUDGET_OF_A_COLUMN = 2_500.0, 12.0  # nanoseconds a row, of "few": what wide tables take is more in any case
 
 
 def view_names(views: Views, width: int) -> tuple[str, ...]:
@@ -97,7 +98,7 @@ def tree_counts(views: Views, width: int) -> Mapping[str, int]:
     if views == "all":
         return MANY_TREES
     count = min(max(width // COLUMNS_OF_A_TREE, FEWEST_TREES), MOST_TREES)
-    return {**MANY_TREES, "mixed-forest": count, "mixed-ranges": FEWEST_TREES, "forest": count}
+    return {**MANY_TREES, "mixed-forest": count, "mixed-ranges": FEW_WITH_RANGES, "forest": count}
 
 
 def budget_of(views: Views, width: int) -> float:

@@ -56,7 +56,7 @@ def test_every_source_has_a_cost_and_more_of_it_costs_more(fitted):
     own, less = (costs_of_sources(model.fusion.views, model.cohort) for model in (default, fast))
     assert own.keys() == set(default.fusion.views.sources)
     assert less.keys() == set(fast.fusion.views.sources)
-    assert less["mixed-forest"] < own["mixed-forest"] / 4
+    assert less["mixed-forest"] < own["mixed-forest"] / 3
     assert sum(less.values()) <= BUDGET
 
 
@@ -97,8 +97,8 @@ def test_few_views_have_the_plain_forest_and_more_trees_where_tables_are_wide():
     assert "forest" not in view_names("few", 256)
     assert "forest" in view_names("few", 257)
     assert set(view_names("few", 257)) < set(view_names("all", 257))
-    counts = [tree_counts("few", width)["mixed-forest"] for width in (1, 100, 400, 5_000)]
-    assert counts == [12, 12, 16, 36]
+    counts = [tree_counts("few", width)["mixed-forest"] for width in (1, 100, 600, 5_000)]
+    assert counts == [20, 20, 25, 36]
     assert tree_counts("all", 1) == tree_counts("all", 5_000)
 
 
