@@ -12,6 +12,7 @@ from gditd.presets import BUDGET, budget_of, tree_counts, view_names
 from gditd.training import Cohort
 from gditd.views.costs import affordable, costs_of_sources
 from gditd.views.looks import NETWORKS
+from gditd.views.zeta import Zeta
 
 pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
 
@@ -74,7 +75,8 @@ def test_a_fusion_keeps_within_its_budget(fitted):
 
 def test_networks_run_only_where_somebody_asks_for_them(fitted, monkeypatch):
     model, rows = fitted[0]["default"], fitted[1]
-    views, cohort = model.model_.fusion.views, model.model_.cohort
+    cohort, kept = model.model_.cohort, model.model_.fusion.views
+    views = replace(kept, views={**kept.views, "zeta": Zeta(kept.classes)})
     values = model._encode(rows).values
     whole = views.look(cohort, values)
     without = views.only([name for name, source in zip(views.names, views.sources, strict=True) if source != NETWORKS])
