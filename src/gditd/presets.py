@@ -50,7 +50,7 @@ PRESETS = {
     "paper": Settings(),
     "default": Settings(
         normal_scores=True,
-        backbone="mlp-by-width",
+        backbone="mlp-64",
         n_members=3,
         max_steps=3_000,
         rare_per_batch=8,

@@ -22,17 +22,8 @@ from gditd.training.cohort import Backbone
 from gditd.training.descent import ProgressCallback
 from gditd.training.objectives import Loss
 
-WIDE = 256  # features; more need wider layers
-
-
-def mlp_by_width(n_features: int) -> MLP:
-    """Three layers of 64, which are as good as wider ones for most tables, or of 128 for wide tables."""
-    return MLP(n_features, widths=(128, 128, 128) if n_features > WIDE else (64, 64, 64))
-
-
 BACKBONES: dict[str, Backbone] = {
     "mlp": MLP,
-    "mlp-by-width": mlp_by_width,
     "mlp-64": partial(MLP, widths=(64, 64, 64)),
     "mlp-64-32-32": partial(MLP, widths=(64, 32, 32)),
     "residual": ResidualMLP,
@@ -47,9 +38,8 @@ class NetworkDetector(ArrayDetector):
 
     Parameters
     ----------
-    backbone : "mlp" (three layers of 128), "mlp-64" (of 64), "mlp-by-width" (of 128 for more than 256 features, else of
-        64), "mlp-64-32-32" (of 64 and twice 32), "residual", or a callable n_features -> nn.Module whose output is the
-        embedding.
+    backbone : "mlp" (three layers of 128), "mlp-64" (of 64), "mlp-64-32-32" (the later two half as wide), "residual",
+        or a callable n_features -> nn.Module whose output is the embedding.
     n_members : networks trained together, each from its own seed; their scores are averaged.
     max_epochs, batch_size, learning_rate : of Adam.
     validation_fraction : share of the training rows set aside for early stopping; 0 trains for all epochs.
