@@ -85,8 +85,8 @@ def view_names(views: Views, width: int) -> tuple[str, ...]:
     than it adds.
     """
     if views == "all":
-        return tuple(PRIOR)
-    costly = {"hidden-prototypes"} if width > WIDEST else {"hidden-prototypes", "forest"}
+        return tuple(name for name in PRIOR if name != "drawn-in-rivals")
+    costly = {"hidden-prototypes", "column-rivals"} | (set() if width > WIDEST else {"forest"})
     return tuple(name for name in PRIOR if name not in costly)
 
 
@@ -101,9 +101,9 @@ def tree_counts(views: Views, width: int) -> Mapping[str, int]:
     return {**MANY_TREES, "mixed-forest": count, "mixed-ranges": FEW_WITH_RANGES, "forest": count}
 
 
-def budget_of(views: Views, width: int) -> float:
-    """How many nanoseconds the views of a setting may take for a row of so many encoded columns."""
-    return float("inf") if views == "all" else max(BUDGET, BUDGET_OF_A_COLUMN * width)
+def budget_of(views: Views, width: int) -> float | None:
+    """How many nanoseconds the views of a setting may take for a row of so many encoded columns; None: any number."""
+    return None if views == "all" else max(BUDGET, BUDGET_OF_A_COLUMN * width)
 
 
 def chosen_settings(preset: str, **chosen: Any) -> Settings:

@@ -66,7 +66,7 @@ def test_a_fusion_keeps_within_its_budget(fitted):
     fusion, cohort = everything(model), model.model_.cohort
     costs = costs_of_sources(fusion.views, cohort)
     for budget in (np.inf, sum(costs.values()) - 1, max(costs.values()), 0.0):
-        light = fusion.lightened(cohort, budget)
+        light = fusion.lightened(budget, cohort=cohort)
         own = costs_of_sources(light.views, cohort)
         assert sum(own.values()) <= budget or len(own) == 1
         assert light.weights.sum() == pytest.approx(1)
@@ -98,12 +98,12 @@ def test_networks_run_only_where_somebody_asks_for_them(fitted, monkeypatch):
 def test_few_views_have_the_plain_forest_and_more_trees_where_tables_are_wide():
     assert "forest" not in view_names("few", 256)
     assert "forest" in view_names("few", 257)
-    assert set(view_names("few", 257)) < set(view_names("all", 257))
+    assert set(view_names("few", 257)) - set(view_names("all", 257)) == {"drawn-in-rivals"}
     counts = [tree_counts("few", width)["mixed-forest"] for width in (1, 100, 600, 5_000)]
     assert counts == [20, 20, 25, 36]
     assert tree_counts("all", 1) == tree_counts("all", 5_000)
 
 
 def test_wide_tables_have_more_time():
-    assert budget_of("all", 10) == np.inf
+    assert budget_of("all", 10) is None
     assert budget_of("few", 1) == budget_of("few", 100) == BUDGET < budget_of("few", 1_000)

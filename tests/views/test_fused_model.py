@@ -73,7 +73,7 @@ def test_views_that_hardly_count_are_dropped_but_not_what_their_forest_gives_any
     names = fusion.views.names
     weights = np.array([{"mixed-forest": 0.5}.get(name, 0.001) for name in names])
     weights[names.index("hidden-prototypes")] = 0.5
-    light = replace(fusion, weights=weights / weights.sum()).lightened(cohort, np.inf)
+    light = replace(fusion, weights=weights / weights.sum()).lightened(cohort=cohort)
     assert light.views.names == ["hidden-prototypes", "mixed-forest", "mixed-ranges"]
     np.testing.assert_allclose(light.weights, np.array([0.5, 0.5, 0.001]) / 1.001)
     places = [names.index(name) for name in light.views.names]

@@ -11,7 +11,7 @@ from gditd.training.cohort import Seen
 from gditd.views.base import LANES
 from gditd.views.clusters import ROWS_EACH, Clusters
 from gditd.views.lesson import Lesson
-from gditd.views.rivals import FARTHEST, MOST_AXES, NEAREST, ColumnRivals, principal_axes, repeated
+from gditd.views.rivals import NEAREST, ColumnRivals, DrawnInRivals, principal_axes, repeated
 
 CENTERS = np.array([[-0.8, 0, 0, 0], [0.8, 0, 0, 0], [0, 1.2, 0, 0]])
 SPREAD = 0.2
@@ -42,9 +42,9 @@ def known():
     return CENTERS[codes] + rng.normal(scale=SPREAD, size=(len(codes), 4)), codes
 
 
-@pytest.fixture(scope="module")
-def view(known):
-    return ColumnRivals.learn(lesson(*known))
+@pytest.fixture(scope="module", params=[ColumnRivals, DrawnInRivals])
+def view(request, known):
+    return request.param.learn(lesson(*known))
 
 
 def test_a_row_between_two_classes_is_strange_and_one_inside_a_class_is_not(view):
@@ -59,15 +59,16 @@ def test_a_row_far_from_everything_may_be_like_one_class_only(view):
     assert far > 0.8
 
 
-def test_no_value_counts_as_further_out_than_it_may(view):
-    rows = np.array([[-0.7, FARTHEST, 0.1, 0.0], [0.2, 0.3, -FARTHEST, 0.1]])
-    np.testing.assert_array_equal(look(view, rows), look(view, np.where(np.abs(rows) == FARTHEST, 1e3 * rows, rows)))
+def test_no_value_counts_as_further_out_than_it_may(known):
+    view, farthest = DrawnInRivals.learn(lesson(*known)), DrawnInRivals.farthest
+    rows = np.array([[-0.7, farthest, 0.1, 0.0], [0.2, 0.3, -farthest, 0.1]])
+    np.testing.assert_array_equal(look(view, rows), look(view, np.where(np.abs(rows) == farthest, 1e3 * rows, rows)))
     assert not np.array_equal(look(view, rows), look(view, 0.9 * rows))
 
 
 def test_the_score_is_the_share_of_two_squared_distances(known, view):
     rows = torch.from_numpy(known[0][::7]).float()
-    points = (rows.clamp(-FARTHEST, FARTHEST) @ view.axes - view.origin).double()
+    points = (view.drawn_in(rows) @ view.axes - view.origin).double()
     nearest = torch.stack([squared_distances(points, own.double()).amin(1) for own in view.prototypes], dim=1)
     first, second = (nearest.sort(dim=1).values[:, :2] + NEAREST).T
     np.testing.assert_allclose(look(view, known[0][::7]), first / second, rtol=1e-4)
@@ -80,7 +81,7 @@ def test_absurd_rows_have_a_finite_score(view):
 
 
 def test_it_comes_back_from_its_state_to_the_bit(known, view):
-    again = ColumnRivals.from_state({name: value.clone() for name, value in view.state().items()})
+    again = type(view).from_state({name: value.clone() for name, value in view.state().items()})
     np.testing.assert_array_equal(look(again, known[0]), look(view, known[0]))
     assert all(tensor.is_contiguous() for tensor in view.state().values())
 
@@ -106,7 +107,7 @@ def test_what_the_compiled_search_would_look_beside_is_refused(view, harm):
 def test_prototypes_of_a_few_classes_fill_lanes_and_of_many_there_are_no_more_than_needed():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(900, 4))
-    few, many = (ColumnRivals.learn(lesson(rows, np.arange(900) % n_classes)) for n_classes in (3, 90))
+    few, many = (DrawnInRivals.learn(lesson(rows, np.arange(900) % n_classes)) for n_classes in (3, 90))
     assert few.prototypes.shape[1] % LANES == 0
     assert many.prototypes.shape[1] < LANES
 
@@ -114,7 +115,7 @@ def test_prototypes_of_a_few_classes_fill_lanes_and_of_many_there_are_no_more_th
 def test_axes_along_which_rows_differ_more_count_for_more_but_not_in_proportion():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(5_000, 3)) * [25.0, 1.0, 1e-4]
-    axes, origin = principal_axes(rows + 7.0, seed=0)
+    axes, origin = principal_axes(rows + 7.0, 64, seed=0)
     points = (rows + 7.0) @ axes.double().numpy() - origin.double().numpy()
     np.testing.assert_allclose(points.std(axis=0)[:2], [5.0, 1.0], rtol=0.05)
     assert (points[:, 2:] == 0).all()  # along the third, rows hardly differ at all
@@ -123,8 +124,8 @@ def test_axes_along_which_rows_differ_more_count_for_more_but_not_in_proportion(
 
 def test_wide_tables_have_some_axes_only():
     rng = np.random.default_rng(0)
-    axes, _ = principal_axes(rng.normal(size=(300, MOST_AXES + 40)), seed=0)
-    assert axes.shape == (MOST_AXES + 40, MOST_AXES)
+    axes, _ = principal_axes(rng.normal(size=(300, 104)), 64, seed=0)
+    assert axes.shape == (104, 64)
 
 
 def test_copies_of_a_prototype_change_no_smallest_distance():

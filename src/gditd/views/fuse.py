@@ -47,7 +47,7 @@ class Material:
     brought to one scale; `calibrating` are others of that kind, which will calibrate the model. `owners` says which of
     the table's columns each encoded one is of, `numbers` which encoded ones hold a number. `trees` says how many trees
     or ferns each view has, and `naming_trees` how many the forest that only names classes; `budget` is how many
-    nanoseconds views may take for a row. `ood` are rows known to be of no class.
+    nanoseconds views may take for a row, if that matters. `ood` are rows known to be of no class.
     """
 
     values: Tensor
@@ -63,7 +63,7 @@ class Material:
     names: Sequence[str]
     trees: Mapping[str, int]
     naming_trees: int
-    budget: float
+    budget: float | None
     seed: int
     ood: Tensor | None = None
 
@@ -175,7 +175,7 @@ def learn_fusion(
         for number, one in enumerate(absent)
     ]
     with one_thread():
-        light = fusion.lightened(cohort, material.budget)
+        light = fusion.lightened(material.budget, cohort=cohort)
         final = light.regrown(material.last_lesson(cohort), material.trees, ood)
         if material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
             final = replace(final, naming=Forest.learn(material.every_row(cohort), {"forest": material.naming_trees}))

@@ -104,17 +104,10 @@ class Fusion:
             *(own.n_features for own in self.views.ferns.values()),
         ]
 
-    def lightened(self, cohort: Cohort, budget: float) -> Fusion:
-        """Return the same without views that hardly count, and within a budget of about so many nanoseconds a row.
-
-        A source, the networks or a forest, is what costs time: all its views together must be worth it.
-        """
+    def lightened(self, budget: float | None = None, *, cohort: Cohort) -> Fusion:
+        """Return the same without views that hardly count, and within a budget of about so many nanoseconds a row."""
         names, shares, sources = self.views.names, self.shares(), self.views.sources
-        together = dict.fromkeys(sources, 0.0)
-        for name, source in zip(names, sources, strict=True):
-            together[source] += shares[name]
-        worth_it = {source: share for source, share in together.items() if share >= SMALLEST_SHARE_OF_SOURCE}
-        afforded = affordable(worth_it, costs_of_sources(self.views, cohort), budget)
+        afforded = sources if budget is None else self._afforded(budget, cohort)
         kept = self.views.only(
             [
                 name
@@ -125,6 +118,14 @@ class Fusion:
         places = [names.index(name) for name in kept.names]
         scales = Scales([self.scales.of_view[place] for place in places])
         return replace(self, views=kept, scales=scales, weights=normalised(self.weights[places]))
+
+    def _afforded(self, budget: float, cohort: Cohort) -> list[str]:
+        """The sources that a budget has room for: the networks or a forest, whose views together must be worth it."""
+        together = dict.fromkeys(self.views.sources, 0.0)
+        for share, source in zip(self.weights.tolist(), self.views.sources, strict=True):
+            together[source] += share
+        worth_it = {source: share for source, share in together.items() if share >= SMALLEST_SHARE_OF_SOURCE}
+        return affordable(worth_it, costs_of_sources(self.views, cohort), budget)
 
     def regrown(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> Fusion:
         """Return the same with forests grown from more rows."""

@@ -20,7 +20,7 @@ from gditd.views.forest import Forest, MixedForest, Walk
 from gditd.views.lesson import Lesson
 from gditd.views.mahalanobis import ColumnMahalanobis, EmbeddingMahalanobis, HiddenMahalanobis
 from gditd.views.prototypes import EmbeddingPrototypes, HiddenPrototypes
-from gditd.views.rivals import ColumnRivals
+from gditd.views.rivals import ColumnRivals, DrawnInRivals
 from gditd.views.zeta import Disagreement, Zeta
 
 Floats = NDArray[np.float64]
@@ -34,6 +34,7 @@ VIEWS: Mapping[str, type[View]] = {
     "embedding-mahalanobis": EmbeddingMahalanobis,
     "column-mahalanobis": ColumnMahalanobis,
     "column-rivals": ColumnRivals,
+    "drawn-in-rivals": DrawnInRivals,
 }
 FORESTS: Mapping[str, type[Forest]] = {"mixed-forest": MixedForest, "forest": Forest}  # some give several views
 FERNS: Mapping[str, type[Ferns]] = {"fern-likelihood": Ferns}
@@ -190,6 +191,6 @@ def bounded(scores: Tensor) -> Tensor:
 def fitting_names(names: Sequence[str], *, width: int, n_classes: int) -> list[str]:
     """Those of the views that make sense for a table of this encoded width and number of classes."""
     too_wide = {"column-mahalanobis"} if width > WIDEST else set()
-    needs_rivals = {"column-rivals", "forest"} if n_classes < 2 else set()
+    needs_rivals = {"column-rivals", "drawn-in-rivals", "forest"} if n_classes < 2 else set()
     too_many = set(Ferns.units) if n_classes > MOST_CLASSES else set()
     return [name for name in names if name not in too_wide | needs_rivals | too_many]

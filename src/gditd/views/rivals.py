@@ -1,13 +1,13 @@
 """Between classes: how much nearer a row is to one known class than to the next.
 
 A row far from everything may yet be like one class only; a row right between two classes belongs to neither, however
-near it is. Columns are seen as the networks see them, along their principal axes, and no value counts as further out
-than `FARTHEST`: what matters is where among the classes a row lies, and a few far values would drown that. An axis
-along which rows differ a lot counts for more than one along which they hardly do, but not in proportion: its root does.
+near it is. Columns are seen as the networks see them, along their principal axes. An axis along which rows differ a
+lot counts for more than one along which they hardly do, but not in proportion: its root does.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
@@ -24,11 +24,8 @@ from gditd.views.base import LANES, View, in_full_lanes, padded
 from gditd.views.clusters import Clusters
 from gditd.views.lesson import Lesson, balanced_sample
 
-FEWEST_PROTOTYPES, MOST_PROTOTYPES = 256, 512  # of all classes together: as many as columns, within these bounds
-MOST_ROWS = 12_000  # that they are learned from, about as many of each class
+MOST_ROWS = 12_000  # that prototypes are learned from, about as many of each class
 MOST_VALUES = 16_000_000  # of those rows together, so that wide tables do not fill the memory
-MOST_AXES = 32
-FARTHEST = 1.5  # on the scale of encoded columns, most of which have a standard deviation of 1
 SMALLEST_SPREAD = 1e-4  # of an axis, as a share of the widest one's variance
 NEAREST = 1e-3  # a squared distance; nearer than that rows are not told apart
 LOOK_ROWS = 512  # whose likeness to all prototypes is worked out at a time: it stays in the cache
@@ -44,6 +41,12 @@ class ColumnRivals(View):
     unit: ClassVar[float] = 0.01
     of_columns: ClassVar[bool] = True
 
+    most_axes: ClassVar[int] = 64
+    prototypes_of_all: ClassVar[tuple[int, int]] = (1_024, 1_024)
+    """Of all classes together: as many as columns, but not fewer nor more than these."""
+    farthest: ClassVar[float] = math.inf
+    """No value counts as further out, on the scale of encoded columns, most of which have a standard deviation of 1."""
+
     axes: Tensor
     origin: Tensor
     prototypes: Tensor
@@ -54,10 +57,11 @@ class ColumnRivals(View):
         rng = np.random.default_rng(lesson.seed)
         n_rows = min(MOST_ROWS, MOST_VALUES // lesson.rows.shape[1])
         some = balanced_sample(lesson.codes, lesson.n_classes, max(n_rows // lesson.n_classes, 1), rng)
-        rows = drawn_in(lesson.cohort.through_lens(lesson.rows[torch.from_numpy(some)]))
-        axes, origin = principal_axes(rows.double().numpy(), lesson.seed)
+        rows = cls.drawn_in(lesson.cohort.through_lens(lesson.rows[torch.from_numpy(some)]))
+        axes, origin = principal_axes(rows.double().numpy(), cls.most_axes, lesson.seed)
         points = (rows @ axes - origin).unsqueeze(0)
-        n_prototypes = min(max(rows.shape[1], FEWEST_PROTOTYPES), MOST_PROTOTYPES)
+        fewest, most = cls.prototypes_of_all
+        n_prototypes = min(max(rows.shape[1], fewest), most)
         of_class = Clusters(n_prototypes).of_classes(points, lesson.codes[some], lesson.n_classes, rng)
         most = max(own.shape[1] for own in of_class)
         most = in_full_lanes(most) if most > LANES else most  # the largest of full lanes is found four times as quickly
@@ -65,7 +69,7 @@ class ColumnRivals(View):
 
     def scores(self, seen: Seen) -> Tensor:
         """One score for all classes."""
-        points = drawn_in(seen.inputs.cpu()) @ self.axes - self.origin
+        points = self.drawn_in(seen.inputs.cpu()) @ self.axes - self.origin
         distances = points.new_empty(len(points), 2, dtype=torch.float64)
         k, p, _ = self.prototypes.shape
         room = points.new_empty(min(LOOK_ROWS, len(points)), k * p)  # for one chunk after another: new memory is slow
@@ -85,6 +89,11 @@ class ColumnRivals(View):
         torch.addmm(self.halved, points, prototypes.mT, out=likeness)
         largest = likeness.view(-1, k, p).amax(-1)
         two_nearest(likeness.numpy(), largest.numpy(), points.numpy(), prototypes.numpy(), distances.numpy())
+
+    @classmethod
+    def drawn_in(cls, inputs: Tensor) -> Tensor:
+        """Rows (n, d) whose values lie no further out than they may count."""
+        return inputs if math.isinf(cls.farthest) else inputs.clamp(-cls.farthest, cls.farthest)
 
     @cached_property
     def halved(self) -> Tensor:
@@ -113,14 +122,20 @@ class ColumnRivals(View):
             raise ValueError("the prototypes of rivals do not fit their axes")
 
 
-def drawn_in(inputs: Tensor) -> Tensor:
-    """Rows (n, d) whose values lie no further out than they may count."""
-    return inputs.clamp(-FARTHEST, FARTHEST)
+class DrawnInRivals(ColumnRivals):
+    """The same at a quarter of the cost, for who has little time: fewer axes and prototypes, and no far values.
+
+    What matters is where among the classes a row lies. A few far values would drown that, most of all along few axes.
+    """
+
+    most_axes: ClassVar[int] = 32
+    prototypes_of_all: ClassVar[tuple[int, int]] = (256, 512)
+    farthest: ClassVar[float] = 1.5
 
 
-def principal_axes(rows: NDArray[np.float64], seed: int) -> tuple[Tensor, Tensor]:
+def principal_axes(rows: NDArray[np.float64], most: int, seed: int) -> tuple[Tensor, Tensor]:
     """Axes (d, r), each divided by the root of the rows' spread along it, and the rows' mean along them, (r,)."""
-    found = PCA(min(MOST_AXES, *rows.shape), random_state=seed).fit(rows)
+    found = PCA(min(most, *rows.shape), random_state=seed).fit(rows)
     variances = found.explained_variance_
     kept = variances > SMALLEST_SPREAD * variances[0]
     axes = np.ascontiguousarray(found.components_[kept].T / variances[kept] ** 0.25)  # as a model file has them

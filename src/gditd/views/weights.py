@@ -24,6 +24,7 @@ PRIOR = {
     "embedding-mahalanobis": 0.8,
     "column-mahalanobis": 0.7,
     "column-rivals": 1.5,
+    "drawn-in-rivals": 1.5,
     "mixed-forest": 2.5,
     "mixed-ranges": 1.5,
     "forest": 2.0,
@@ -46,7 +47,7 @@ N_CANDIDATES = 1_000
 SPREAD = 2.0  # of candidates around the prior, on the scale of logarithms: wide enough to do without a view
 TRUST = 20.0  # how many times likelier a candidate is, as a logarithm, for 1 more in the mean logit of AUROC
 SMALLEST_SHARE = 0.04  # views below it are dropped: they cost time, and on average the others do as well without them
-SMALLEST_SHARE_OF_SOURCE = 0.1  # likewise, of what costs most of the time: all views of the networks, or of a forest
+SMALLEST_SHARE_OF_SOURCE = 0.1  # likewise where time is short: of all views of the networks, or of a forest
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +90,8 @@ def prior_weights(names: Sequence[str], *, n_rows: int, width: int, n_classes: i
     weights["mixed-forest"] *= n_rows / (n_rows + (MIXED_FOREST_OF_FEW_NEEDS if few else MIXED_FOREST_NEEDS))
     if "column-mahalanobis" in names:  # of few rows the columns' distance tells more; too wide a table has none
         weights["forest"] *= n_rows / (n_rows + FOREST_NEEDS)
-    weights["column-rivals"] *= n_rows / (n_rows + RIVALS_NEED)
+    for name in ("column-rivals", "drawn-in-rivals"):
+        weights[name] *= n_rows / (n_rows + RIVALS_NEED)
     weights["column-mahalanobis"] += COLUMNS_OF_FEW_ROWS * FEW_ROWS / (n_rows + FEW_ROWS)
     weights["mixed-ranges"] *= even
     for name in Ferns.units:

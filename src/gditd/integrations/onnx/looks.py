@@ -16,7 +16,7 @@ from gditd.views.base import MOST_MEMBERS, View
 from gditd.views.looks import ABSURD
 from gditd.views.mahalanobis import ColumnMahalanobis, HiddenMahalanobis, Mahalanobis
 from gditd.views.prototypes import HiddenPrototypes, Prototypes
-from gditd.views.rivals import FARTHEST, NEAREST, ColumnRivals
+from gditd.views.rivals import NEAREST, ColumnRivals
 from gditd.views.zeta import Disagreement, Zeta
 
 SHORTEST = np.float32(1e-12)  # torch's normalize divides by no less
@@ -92,8 +92,9 @@ def distance(graph: GraphBuilder, view: Mahalanobis, sight: Sight) -> Value:
 def nearness_to_one(graph: GraphBuilder, view: ColumnRivals, inputs: Value) -> Value:
     """The squared distance to the nearest class's prototypes, as a share of that to the next class's."""
     k, p, r = view.prototypes.shape
-    drawn_in = bounded(graph, inputs, np.float32(-FARTHEST), np.float32(FARTHEST))
-    points = graph("Sub", product(graph, drawn_in, array(view.axes)), array(view.origin))
+    if np.isfinite(view.farthest):
+        inputs = bounded(graph, inputs, np.float32(-view.farthest), np.float32(view.farthest))
+    points = graph("Sub", product(graph, inputs, array(view.axes)), array(view.origin))
     likeness = graph("Add", product(graph, points, array(view.prototypes.reshape(k * p, r).mT)), array(view.halved))
     of_class = graph("Reshape", likeness, np.array([-1, k, p]))
     classes = graph.second_of("TopK", reduced(graph, "Max", of_class, 2, keep=False), np.array([2]))
