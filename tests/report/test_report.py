@@ -50,7 +50,8 @@ def test_evaluate_report(model, new_rows, tmp_path):
     assert page.tables["What changed"][1][0] == "region"
     assert "categories that training did not have" in page.tables["What changed"][1][1]
     strangest = page.tables["Strangest rows"][1]
-    assert 1 <= int(strangest[0]) <= 10
+    # One of a class, or a region, that training did not see: which of the two is stranger is for the views to say.
+    assert int(strangest[0]) in {*range(1, 11), *range(61, 81)}
     assert "amount = 90" in strangest[1]
     assert strangest[2] == "alien (unseen)"
     assert "Not used, because they have one value in all training rows: site." in page.text
