@@ -90,6 +90,19 @@ def test_both_views_say_what_the_known_rows_answers_say(known, ferns, new):
     assert np.ptp(expected, axis=0).min() > 0.3
 
 
+@pytest.mark.parametrize("n_classes", [1, 6, 7, 8, 15, 16])
+def test_any_number_of_classes_is_added_up_alike(n_classes):
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(40 * n_classes, 3)).astype(np.float32)
+    ferns = Ferns.learn(lesson(rows, np.repeat(np.arange(n_classes), 40)), N_FERNS)
+    new = rng.normal(size=(30, 3)).astype(np.float32)
+    cells = [[cell_of(ferns, fern, row) for fern in range(N_FERNS)] for row in new]
+    entries = ferns.first_entries + ferns.entry_of_cell[np.arange(N_FERNS), cells]
+    said = ferns.values[entries].sum(axis=1)
+    expected = np.column_stack([said[:, :-1].min(axis=1), said[:, -1]]) / (STEPS * N_FERNS)
+    assert (strangeness(ferns, new) == expected).all()
+
+
 def test_known_rows_surprise_nobody(known, ferns):
     assert (strangeness(ferns, known[0])[:, 1] == 0).all()
 

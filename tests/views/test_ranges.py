@@ -11,7 +11,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from gditd.views.ranges import DEEPEST, FEWEST_KNOWN, FULL_WORTH, NARROWEST, Ranges
 from gditd.views.trees import PackedForest
-from gditd.views.walk import BLOCK_VALUES, LANES
+from gditd.views.walk import BLOCK_VALUES, TOGETHER
 
 N_RANGED = 6  # trees of a forest's that are looked at
 
@@ -195,7 +195,7 @@ def test_a_leaf_with_a_range_is_refused(ranged):
 
 def test_a_table_so_wide_that_its_rows_come_in_several_blocks():
     rows = np.random.default_rng(0).normal(size=(300, 5_000)).astype(np.float32)
-    assert len(rows) > BLOCK_VALUES // rows.shape[1] + LANES
+    assert len(rows) > BLOCK_VALUES // rows.shape[1] + TOGETHER
     forest = packed(ExtraTreesClassifier(3, random_state=0).fit(rows, np.arange(len(rows)) % 3))
     ranged = Ranged(*Ranges.of(forest, rows, 2))
     together = ranged.trees.walked(3 * rows, ranged.packed)

@@ -95,14 +95,16 @@ class Ferns:
 
     def strangeness(self, rows: Tensor) -> Floats:
         """How strange rows (n, features) are for each of the two views, (n, 2)."""
+        from gditd.views.lanes import in_lanes  # noqa: PLC0415 - takes a moment, and not every command needs it
         from gditd.views.questions import look_up  # noqa: PLC0415 - as above
 
         if rows.shape[1:] != (self.n_features,):
             raise ValueError(f"the ferns take rows of {self.n_features} features, got shape {tuple(rows.shape)}")
-        sums = np.zeros((len(rows), self.values.shape[1]), dtype=np.int32)
+        n_classes = self.values.shape[1] - 1
+        sums = np.zeros((len(rows), in_lanes(n_classes + 1)), dtype=np.int32)
         look_up(*self._packed, np.require(rows.cpu().numpy(), np.float32, ["C", "A"]), sums)
-        likeliest = sums[:, :-1].min(axis=1)
-        return np.column_stack([likeliest, sums[:, -1]]) / (STEPS * len(self.counts))
+        likeliest = sums[:, :n_classes].min(axis=1)
+        return np.column_stack([likeliest, sums[:, n_classes]]) / (STEPS * len(self.counts))
 
     @cached_property
     def entry_of_cell(self) -> NDArray[np.int16]:
@@ -121,10 +123,14 @@ class Ferns:
     @cached_property
     def _packed(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """As the compiled look takes them."""
+        from gditd.views.lanes import in_lanes  # noqa: PLC0415 - as above
+
         asked, places = np.unique(self.features, return_inverse=True)
+        n_values = self.values.shape[1]
+        behind = np.zeros(in_lanes(n_values) - n_values, dtype=np.int16)
         return (
             (asked.astype(np.int64), places.reshape(self.features.shape).astype(np.int64), self.thresholds),
-            (self.entry_of_cell, self.first_entries, self.values),
+            (self.entry_of_cell, self.first_entries, n_values, np.append(self.values, behind)),
         )
 
     # --- the model file ---

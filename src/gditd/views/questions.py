@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gditd.views.compiling import compiled, filled, given, inlined
+from gditd.views.lanes import LANES, add_lanes
 
 COLUMN_ROWS = 256  # whose values are turned into columns at a time: those of all columns stay in the cache
+# Between two columns lie a few more numbers than they have rows. A cache puts what lies powers of two apart in the same
+# few places, so that columns would push each other out.
+COLUMN_STRIDE = COLUMN_ROWS + 16
 LOOK_ROWS = 2048  # that look at a fern before the next: its entries stay in the cache
 
 
@@ -76,22 +80,24 @@ def _answer_all(columns: NDArray[np.float32], thresholds: NDArray[np.float32], c
 
 def _look_up(
     questions: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]],
-    entries: tuple[NDArray[np.int16], NDArray[np.int64], NDArray[np.int16]],
+    entries: tuple[NDArray[np.int16], NDArray[np.int64], int, NDArray[np.int16]],
     rows: NDArray[np.float32],
     sums: NDArray[np.int32],
 ) -> None:
-    """Add up what ferns say of rows (n, features): whole numbers (n, values) that start at 0.
+    """Add up what ferns say of rows (n, features): whole numbers (n, full lanes) that start at 0.
 
     `questions` are the columns asked for, and of each fern the places among them and the thresholds, (ferns, questions)
-    both. `entries` are the entry of each cell, (ferns, cells), where those of a fern start, and their values.
+    both. `entries` are the entry of each cell, (ferns, cells), where those of a fern start, how many values an entry
+    has, and all of these one after another. Whole lanes are added up: in sums behind an entry's values stands what is
+    no use, from the entry that follows it, and behind the last entry there must be enough to read.
 
     Nothing is checked: everything must fit.
     """
     asked, places, thresholds = questions
-    entry_of_cell, first, values = entries
+    entry_of_cell, first, n_values, values = entries
     n_ferns, n_questions = places.shape
-    n_values = values.shape[1]
-    columns = np.zeros((len(asked), COLUMN_ROWS), np.float32)
+    totals, n_sums = sums.reshape(-1), np.uint64(sums.shape[1])
+    columns = np.zeros((len(asked), COLUMN_STRIDE), np.float32)
     cells = np.zeros((n_ferns, LOOK_ROWS), np.int32)
     for start in range(0, len(rows), LOOK_ROWS):
         block = rows[start : start + LOOK_ROWS]
@@ -109,9 +115,10 @@ def _look_up(
                         own[row] = 2 * own[row] + _answer(column[row], threshold)
         for fern in range(n_ferns):
             for row in range(len(block)):
-                entry = first[fern] + entry_of_cell[fern, cells[fern, row]]
-                for value in range(n_values):
-                    sums[start + row, value] += values[entry, value]
+                entry = np.uint64(first[fern] + entry_of_cell[fern, cells[fern, row]]) * np.uint64(n_values)
+                own_sums = np.uint64(start + row) * n_sums
+                for value in range(np.uint64(0), n_sums, np.uint64(LANES)):
+                    add_lanes(totals, own_sums + value, values, entry + value)
 
 
 best_question = compiled(
@@ -131,7 +138,7 @@ answer_all = compiled(_answer_all, given(numba.float32, 2), given(numba.float32,
 look_up = compiled(
     _look_up,
     numba.types.Tuple((given(numba.int64, 1), given(numba.int64, 2), given(numba.float32, 2))),
-    numba.types.Tuple((given(numba.int16, 2), given(numba.int64, 1), given(numba.int16, 2))),
+    numba.types.Tuple((given(numba.int16, 2), given(numba.int64, 1), numba.int64, given(numba.int16, 1))),
     given(numba.float32, 2),
     filled(numba.int32, 2),
 )

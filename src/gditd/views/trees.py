@@ -106,9 +106,9 @@ class PackedForest:
     @cached_property
     def _padded_shares(self) -> NDArray[np.int16]:
         """Filled up to as many as the compiled walk adds up at a time."""
-        from gditd.views.walk import SHARES  # noqa: PLC0415 - as above
+        from gditd.views.lanes import in_lanes  # noqa: PLC0415 - as above
 
-        return np.pad(self.shares, ((0, 0), (0, -self.shares.shape[1] % SHARES)))
+        return np.pad(self.shares, ((0, 0), (0, in_lanes(self.shares.shape[1]) - self.shares.shape[1])))
 
     @property
     def children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

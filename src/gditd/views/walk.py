@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gditd.views.compiling import compiled, filled, given, inlined
+from gditd.views.lanes import LANES, add_lanes
 
 # What a step needs lies together in memory. A leaf's children are the leaf itself: a row that arrived stays there. It
 # asks nothing, and has the number of its shares in the place of a threshold.
@@ -17,8 +18,7 @@ NODE = np.dtype([("threshold", np.float32), ("feature", np.uint32), ("left", np.
 # Where known rows lie in the column that a node asks for, and what a row outside is worth.
 RANGE = np.dtype([("low", np.float32), ("high", np.float32), ("steepness", np.float32), ("worth", np.float32)])
 
-LANES = 16  # rows that go through a tree side by side: while one waits for memory, the others step
-SHARES = 8  # that are added up at a time: leaves have a multiple of it
+TOGETHER = 16  # rows that go through a tree side by side: while one waits for memory, the others step
 BLOCK_VALUES = 131_072  # of rows that go through a tree before the next: both stay in the cache meanwhile
 
 
@@ -29,12 +29,10 @@ def _child(node: Any, value: Any) -> Any:
 
 
 @inlined
-def _add(sums: NDArray[np.int32], row: Any, shares: NDArray[np.int16], leaf: Any) -> None:
-    """Add a leaf's shares to a row's. The inner loop's length is known, so that it becomes a single instruction."""
-    number = np.uint64(leaf.threshold)
-    for first in range(np.uint64(0), np.uint64(shares.shape[1]), np.uint64(SHARES)):
-        for place in range(SHARES):
-            sums[row, first + np.uint64(place)] += shares[number, first + np.uint64(place)]
+def _add(sums: NDArray[np.int32], row: Any, shares: NDArray[np.int16], leaf: Any, width: Any) -> None:
+    """Add a leaf's shares, of which there are `width`, to a row's."""
+    for first in range(np.uint64(0), width, np.uint64(LANES)):
+        add_lanes(sums, np.uint64(row) * width + first, shares, np.uint64(leaf.threshold) * width + first)
 
 
 @inlined
@@ -62,9 +60,10 @@ def _walk(
     """
     nodes, node_counts, shares = trees
     ranges, range_counts, range_depths = tree_ranges
-    at, found = np.empty(LANES, np.uint32), np.empty(LANES, np.float32)
+    at, found = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.float32)
     values, width = rows.reshape(-1), np.uint64(rows.shape[1])
-    block = max(BLOCK_VALUES // rows.shape[1] // LANES, 1) * LANES
+    totals, said, n_shares = sums.reshape(-1), shares.reshape(-1), np.uint64(shares.shape[1])
+    block = max(BLOCK_VALUES // rows.shape[1] // TOGETHER, 1) * TOGETHER
     for first in range(0, len(rows), block):
         end = min(first + block, len(rows))
         start, range_start = 0, 0
@@ -75,40 +74,40 @@ def _walk(
             own = ranges[range_start : range_start + n_ranges + 1]
             start += count
             range_start += n_ranges + 1
-            for group in range(first, end - LANES + 1, LANES):
+            for group in range(first, end - TOGETHER + 1, TOGETHER):
                 at[:] = 0
                 found[:] = 0
                 for _ in range(range_depths[number]):
                     row_start = np.uint64(group) * width
-                    for lane in range(LANES):
+                    for lane in range(TOGETHER):
                         place = at[lane]
                         node = tree[place]
                         value = values[row_start + node.feature]
                         found[lane] += _surprise(own[min(place, n_ranges)], value)
                         at[lane] = _child(node, value)
                         row_start += width
-                for lane in range(LANES):
+                for lane in range(TOGETHER):
                     surprise[group + lane] += found[lane]
                 moved = np.uint32(1)
                 while moved:
                     moved = np.uint32(0)
                     row_start = np.uint64(group) * width
-                    for lane in range(LANES):
+                    for lane in range(TOGETHER):
                         node = tree[at[lane]]
                         child = _child(node, values[row_start + node.feature])
                         moved |= child ^ at[lane]
                         at[lane] = child
                         row_start += width
-                for lane in range(LANES):
-                    _add(sums, group + lane, shares, tree[at[lane]])
-            for row in range(end - (end - first) % LANES, end):
+                for lane in range(TOGETHER):
+                    _add(totals, group + lane, said, tree[at[lane]], n_shares)
+            for row in range(end - (end - first) % TOGETHER, end):
                 place, alone = np.uint32(0), np.float32(0)
                 while tree[place].left != place:
                     value = rows[row, tree[place].feature]
                     alone += _surprise(own[min(place, n_ranges)], value)
                     place = _child(tree[place], value)
                 surprise[row] += alone
-                _add(sums, row, shares, tree[place])
+                _add(totals, row, said, tree[place], n_shares)
 
 
 def _find_ranges(
