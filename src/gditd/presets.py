@@ -75,7 +75,7 @@ MANY_TREES: Mapping[str, int] = {"mixed-forest": 60, "mixed-ranges": 60, "forest
 NAMING_TREES: Mapping[str, int] = {"all": 100, "few": 0}  # of the forest that only names classes
 FEWEST_TREES, MOST_TREES, COLUMNS_OF_A_TREE = 20, 36, 24  # of each forest of "few"
 FEW_WITH_RANGES = 12
-BUDGET, BUDGET_OF_A_COLUMN = 2_500.0, 12.0  # nanoseconds a row, of "few": what wide tables take is more in any case
+BUDGET, BUDGET_OF_A_COLUMN = 2_000.0, 12.0  # nanoseconds a row, of "few": what wide tables take is more in any case
 
 
 def view_names(views: Views, width: int) -> tuple[str, ...]:

@@ -18,9 +18,9 @@ from gditd.views.looks import NETWORKS, ViewSet
 
 A_CALL = 200.0  # whatever the size
 A_PRODUCT = 0.03  # of two numbers, where many are multiplied and added up
-A_STEP = 5.0  # for each doubling of a tree's nodes
-A_STEP_WITH_RANGE = 7.0
-A_FERN = 6.0
+A_STEP = 4.1  # for each doubling of a tree's nodes
+A_STEP_WITH_RANGE = 5.8
+A_FERN = 2.0
 
 
 def costs_of_sources(views: ViewSet, cohort: Cohort) -> Mapping[str, float]:

@@ -26,7 +26,7 @@ from gditd.views.weights import Candidates, Trial, auroc, evenness, prior_weight
 
 Codes = NDArray[np.int64]
 
-# Trees and ferns of what is learned only to see whether it catches a class.
+# Trees and ferns of what is learned only to see whether it catches a class; no more than half of the model's own.
 MOST_OF_A_TRIAL: Mapping[str, int] = {"mixed-forest": 15, "mixed-ranges": 15, "forest": 15, "fern-likelihood": 32}
 MOST_STRANGE = 800  # rows of a class left out that are looked at
 MOST_KNOWN = 1_200  # known rows that they are compared with
@@ -114,7 +114,7 @@ class LeftOut:
     def look(cls, material: Material, cohort: Cohort, class_number: int) -> LeftOut:
         """Learn the views of a member that never saw the class."""
         lesson = material.lesson(cohort, without=class_number)
-        trees = {name: min(count, MOST_OF_A_TRIAL[name]) for name, count in material.trees.items()}
+        trees = {name: min(-(-count // 2), MOST_OF_A_TRIAL[name]) for name, count in material.trees.items()}
         views = ViewSet.learn(lesson, material.names, trees)
         known = material.some(material.compared[material.codes[material.compared] != class_number], MOST_KNOWN)
         strange = material.some(material.taught[material.codes[material.taught] == class_number], MOST_STRANGE)
