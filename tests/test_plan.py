@@ -141,7 +141,7 @@ def test_one_member_cannot_cross():
 def fused_plan(counts, seed=0):
     rng = np.random.RandomState(seed)
     codes = rng.permutation(np.repeat(np.arange(len(counts)), counts))
-    return codes, make_plan(codes, calibration="split", n_members=3, alpha=0.05, rng=rng, fused=True)
+    return codes, make_plan(codes, calibration="split", n_members=3, alpha=0.05, rng=rng, fused=True, most_left_out=6)
 
 
 def test_rows_set_aside_teach_nobody_and_calibrate_nothing():

@@ -18,7 +18,7 @@ from gditd.fitted import FittedModel
 from gditd.lens import Lens
 from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.plan import Plan, make_plan
-from gditd.presets import NAMING_TREES, Settings, budget_of, tree_counts, view_names
+from gditd.presets import LEFT_OUT, NAMING_TREES, Settings, budget_of, tree_counts, view_names
 from gditd.tables import TableEncoder, TableError
 from gditd.temperature import fit_temperature
 from gditd.training import Cohort, DescentSettings
@@ -52,6 +52,7 @@ def fit_model(
         alpha=alpha,
         rng=rng,
         fused=settings.fused,
+        most_left_out=LEFT_OUT[settings.views],
     )
     encoder, values = learn_columns(table, plan, settings, ignore)
     everyone = Cohort.fit(

@@ -30,7 +30,6 @@ MOST_ASIDE = 300  # of a class
 FEWEST_ASIDE = 20  # of all classes together, below which the rows that teach must help out
 SHARE_OF_TAUGHT = 0.15
 
-MOST_LEFT_OUT = 6  # classes, each left out of a member of its own
 FEWEST_LEFT_OUT = 10  # rows of a class that is left out: fewer would tell nothing
 FEWEST_COMPARED = 20  # known rows that they are compared with
 SHARE_COMPARED = 0.15  # of the other rows: members that never saw a class did not see these either
@@ -89,12 +88,13 @@ def make_plan(
     alpha: float,
     rng: np.random.RandomState,
     fused: bool = False,
+    most_left_out: int = 0,
 ) -> Plan:
     """Plan a cohort of `n_members` for rows of classes `codes`.
 
     "split" keeps rows of every class out of all members, "cross" gives each member a fold of its own to stay out of,
     "none" lets every member learn from every row. `fused`, with "split" only, sets some of the rows held out aside for
-    the scales of views, and leaves classes out to learn their weights.
+    the scales of views, and leaves at most so many classes out, each of a member of its own, to learn their weights.
     """
     seeds = [int(seed) for seed in rng.randint(2**31 - 1, size=n_members)]
     if calibration == "cross" and n_members < 2:
@@ -124,7 +124,7 @@ def make_plan(
     learned = sampled(np.setdiff1d(taught, compared), codes, rng)
     left_out = {
         c: Member(learned[codes[learned] != c], int(rng.randint(2**31 - 1)))
-        for c in classes_to_leave_out(codes[taught])
+        for c in classes_to_leave_out(codes[taught], most_left_out)
         if np.count_nonzero(codes[compared] != c) >= FEWEST_COMPARED
     }
     return Plan(members, folds, left_out, learned, compared)
@@ -160,14 +160,14 @@ def give_back_surplus(codes: NDArray[np.int64], folds: NDArray[np.int64], shared
         rare[largest] = rare[largest][:-1]
 
 
-def classes_to_leave_out(codes: NDArray[np.int64]) -> list[int]:
-    """Classes from the rarest to the largest, evenly spread; two others at least must remain."""
+def classes_to_leave_out(codes: NDArray[np.int64], most: int) -> list[int]:
+    """At most so many classes, from the rarest to the largest, evenly spread; two others at least must remain."""
     counts = np.bincount(codes)
     if np.count_nonzero(counts) < 3:
         return []
     candidates = np.flatnonzero(counts >= FEWEST_LEFT_OUT)
     by_size = candidates[np.argsort(counts[candidates], kind="stable")]
-    picked = np.unique(np.linspace(0, len(by_size) - 1, min(MOST_LEFT_OUT, len(by_size))).round().astype(int))
+    picked = np.unique(np.linspace(0, len(by_size) - 1, min(most, len(by_size))).round().astype(int))
     return sorted(by_size[picked].tolist()) if len(by_size) else []
 
 

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from gditd import GDITDClassifier
 from gditd.presets import BUDGET, budget_of, tree_counts, view_names
 from gditd.training import Cohort
-from gditd.views.costs import affordable, costs_of_sources
+from gditd.views.costs import MOST_TREES, affordable, costs_of_sources, filled_up
+from gditd.views.lesson import Lesson
 from gditd.views.looks import NETWORKS
 from gditd.views.zeta import Zeta
 
@@ -57,7 +59,7 @@ def test_every_source_has_a_cost_and_more_of_it_costs_more(fitted):
     own, less = (costs_of_sources(model.fusion.views, model.cohort) for model in (default, fast))
     assert own.keys() == set(default.fusion.views.sources)
     assert less.keys() == set(fast.fusion.views.sources)
-    assert less["mixed-forest"] < own["mixed-forest"] / 3
+    assert less["mixed-forest"] < own["mixed-forest"] / 2
     assert sum(less.values()) <= BUDGET
 
 
@@ -71,6 +73,31 @@ def test_a_fusion_keeps_within_its_budget(fitted):
         assert sum(own.values()) <= budget or len(own) == 1
         assert light.weights.sum() == pytest.approx(1)
     assert len(costs) > 2
+
+
+def test_forests_take_the_time_that_is_left(fitted):
+    model, rows = fitted[0]["default"].model_, fitted[1]
+    views = model.fusion.views.only(["mixed-forest", "forest", "fern-likelihood"])
+    few = {"mixed-forest": 10, "mixed-ranges": 4, "forest": 10, "fern-likelihood": 8}
+    y = np.repeat(np.arange(4), 120)
+    lesson = Lesson(model.cohort, torch.from_numpy(rows).float(), y, np.arange(4), np.arange(8), seed=0)
+    small = views.regrown(lesson, few)
+    own = sum(costs_of_sources(small, model.cohort).values())
+    for room in (300.0, 700.0):
+        more = filled_up(few, small, model.cohort, own + room)
+        grown = costs_of_sources(views.regrown(lesson, more), model.cohort)
+        assert own + room / 2 < sum(grown.values()) < own + 1.1 * room  # trees are not all of one size
+        assert more["mixed-forest"] == more["forest"] > few["forest"]
+        assert (more["mixed-ranges"], more["fern-likelihood"]) == (4, 8)
+
+
+def test_forests_stay_as_they_are_where_no_time_is_left_and_do_not_grow_without_end(fitted):
+    model = fitted[0]["default"].model_
+    views, trees = model.fusion.views, {"mixed-forest": 20, "mixed-ranges": 12, "forest": 20}
+    assert filled_up(trees, views, model.cohort, 0.0) == trees
+    assert filled_up(trees, views.only(["fern-likelihood"]), model.cohort, np.inf) == trees
+    everywhere = filled_up(trees, views, model.cohort, 1e9)
+    assert {everywhere[name] for name in views.forests} == {MOST_TREES}
 
 
 def test_networks_run_only_where_somebody_asks_for_them(fitted, monkeypatch):

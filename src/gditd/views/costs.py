@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gditd.training import Cohort
 from gditd.views.ferns import Ferns
@@ -21,6 +22,8 @@ A_PRODUCT = 0.03  # of two numbers, where many are multiplied and added up
 A_STEP = 4.1  # for each doubling of a tree's nodes
 A_STEP_WITH_RANGE = 5.8
 A_FERN = 2.0
+
+MOST_TREES = 60  # of a forest that takes what time is left: more find hardly anything
 
 
 def costs_of_sources(views: ViewSet, cohort: Cohort) -> Mapping[str, float]:
@@ -42,9 +45,9 @@ def of_products(count: int) -> float:
 
 def of_forest(forest: Forest) -> float:
     """Of a walk through all trees."""
-    doublings = np.log2(forest.trees.node_counts + 1)
+    steps = doublings(forest)
     n_ranges = forest.ranges.n_trees if isinstance(forest, MixedForest) else 0
-    return float(A_STEP_WITH_RANGE * doublings[:n_ranges].sum() + A_STEP * doublings[n_ranges:].sum())
+    return float(A_STEP_WITH_RANGE * steps[:n_ranges].sum() + A_STEP * steps[n_ranges:].sum())
 
 
 def of_ferns(ferns: Ferns) -> float:
@@ -61,3 +64,27 @@ def affordable(shares: Mapping[str, float], costs: Mapping[str, float], budget: 
     while len(kept) > 1 and sum(costs[source] for source in kept) > budget:
         kept = kept[1:]
     return kept
+
+
+def filled_up(
+    trees: Mapping[str, int], views: ViewSet, cohort: Cohort, budget: float, *, more_rows: float = 1.0
+) -> Mapping[str, int]:
+    """As many trees for each forest as the budget has room for: those that it has, and as many more for one as another.
+
+    The trees that are added have no ranges. `more_rows` is how many times as many rows the forests will then learn
+    from, as their views here did: trees of more rows are deeper.
+    """
+    if not views.forests:
+        return trees
+    deeper = float(np.log2(more_rows))
+    n_trees = sum(len(forest.trees.node_counts) for forest in views.forests.values())
+    costs = sum(costs_of_sources(views, cohort).values()) + A_STEP_WITH_RANGE * deeper * n_trees
+    one_more = sum(A_STEP * (doublings(forest).mean() + deeper) for forest in views.forests.values())
+    more = int(max(budget - costs, 0) / one_more)
+    return {**trees, **{name: max(trees[name], min(trees[name] + more, MOST_TREES)) for name in views.forests}}
+
+
+def doublings(forest: Forest) -> NDArray[np.float64]:
+    """Of the nodes of each tree, (trees,): about as many steps lie between its root and a leaf."""
+    found: NDArray[np.float64] = np.log2(forest.trees.node_counts + 1)
+    return found

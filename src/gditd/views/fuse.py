@@ -15,6 +15,7 @@ from torch import Tensor
 from gditd.calibration import OOD, ClassCalibrator, decide, merge_rare
 from gditd.training import Cohort
 from gditd.training.runtime import one_thread
+from gditd.views.costs import filled_up
 from gditd.views.forecast import Caught, Forecast
 from gditd.views.forest import Forest
 from gditd.views.fusion import Fusion, Scales
@@ -84,6 +85,13 @@ class Material:
         rows = rows[self.codes[rows] != (-1 if without is None else without)]
         codes = np.searchsorted(classes, self.codes[rows])
         return Lesson(cohort, self.values[torch.from_numpy(rows)], codes, classes, self.owners, self.seed)
+
+    def afforded_trees(self, views: ViewSet, cohort: Cohort) -> Mapping[str, int]:
+        """How many trees or ferns the final views have: time that others left over goes to forests."""
+        if self.budget is None:
+            return self.trees
+        more_rows = 1 + len(self.aside) / len(self.taught)
+        return filled_up(self.trees, views, cohort, self.budget, more_rows=more_rows)
 
     def some(self, rows: Codes, most: int) -> Codes:
         """At most so many of some rows."""
@@ -176,7 +184,7 @@ def learn_fusion(
     ]
     with one_thread():
         light = fusion.lightened(material.budget, cohort=cohort)
-        final = light.regrown(material.last_lesson(cohort), material.trees, ood)
+        final = light.regrown(material.last_lesson(cohort), material.afforded_trees(light.views, cohort), ood)
         if material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
             final = replace(final, naming=Forest.learn(material.every_row(cohort), {"forest": material.naming_trees}))
     return final, Forecast.of(caught, alpha)
