@@ -219,13 +219,21 @@ ODD_VALUES = st.sampled_from(
 )
 
 
+def holdable(value: float, dtype: torch.dtype) -> float:
+    """The value, or the nearest one that a type of whole numbers can hold."""
+    if dtype.is_floating_point or dtype == torch.bool:
+        return value
+    limits = torch.iinfo(dtype)
+    return min(max(value, limits.min), limits.max)
+
+
 def changed(tensor: torch.Tensor, how: str, place: float) -> torch.Tensor:
     """A tensor with one thing wrong."""
     if how in ("nan", "inf", "huge", "negative", "large") and tensor.numel():
         value = {"nan": float("nan"), "inf": float("inf"), "huge": 1e38, "negative": -5, "large": 2**30}[how]
         wild = tensor.clone()
         if tensor.is_floating_point() or how in ("negative", "large"):
-            wild.view(-1)[int(place * tensor.numel())] = value if tensor.dtype != torch.uint8 else 255
+            wild.view(-1)[int(place * tensor.numel())] = holdable(value, tensor.dtype)
         return wild
     types = [torch.float64, torch.float32, torch.int64, torch.int32, torch.uint8, torch.bool, torch.float16]
     changes: dict[str, Callable[[], torch.Tensor]] = {
