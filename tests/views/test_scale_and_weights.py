@@ -123,9 +123,30 @@ def test_in_small_tables_the_forest_counts_less_unless_they_are_too_wide_for_the
 
 
 def test_questions_cut_numbers_evenly_and_categories_of_many_values_hardly():
-    owners = np.array([0, 1, 1, 2, 2, 2, 2])
-    assert evenness(owners, np.array([0])) == pytest.approx((1 + 1 / 2 + 1 / 4) / 3)
-    assert evenness(owners, np.array([0, 1, 3])) == 1.0  # numbers, however many columns they are encoded as
+    many = np.zeros((100, 28), dtype=np.float32)
+    many[:, 0] = np.linspace(0, 1, 100)  # a number
+    many[np.arange(100), 1 + np.arange(100) % 2] = 1  # a category of two values, and one of 25
+    many[np.arange(100), 3 + np.arange(100) % 25] = 1
+    owners = np.repeat([0, 1, 2], [1, 2, 25])
+    assert evenness(many, owners, np.array([0])) == pytest.approx((1 + 1 + 4 * 0.04 * 0.96) / 3)
+    assert evenness(many[:, 3:], owners[3:], np.array([], dtype=int)) == pytest.approx(4 * 0.04 * 0.96)
+    assert evenness(many, owners, np.array([0, 1, 3])) == 1.0  # numbers, however many columns they are encoded as
+
+
+def test_questions_that_all_rows_answer_alike_do_not_count():
+    rows = np.array([[1, 0, 0, 1], [0, 1, 0, 1]], dtype=np.float32)
+    assert evenness(rows, np.array([0, 0, 0, 1]), np.array([], dtype=int)) == 1.0
+    assert evenness(rows[:, 2:], np.array([0, 1]), np.array([], dtype=int)) == 1.0
+
+
+def test_of_two_classes_few_rows_make_the_hidden_layer_count_less():
+    names = ["hidden-prototypes", "hidden-mahalanobis", "zeta"]
+    few, many, more_classes = (
+        prior_weights(names, n_rows=n_rows, width=20, n_classes=n_classes)
+        for n_rows, n_classes in ((50, 2), (50_000, 2), (50, 3))
+    )
+    assert (few[:2] / few[2] < 0.5 * many[:2] / many[2]).all()
+    np.testing.assert_allclose(more_classes, many, rtol=0.01)
 
 
 def test_ranges_and_ferns_count_as_evenly_as_questions_cut():

@@ -167,7 +167,9 @@ def learn_fusion(
             n_rows=len(material.taught),
             width=material.values.shape[1],
             n_classes=material.n_classes,
-            even=evenness(material.owners, material.numbers),
+            even=evenness(
+                material.values[torch.from_numpy(material.taught)].numpy(), material.owners, material.numbers
+            ),
         )
         candidates = Candidates.around(prior)
         found = [one.trial().aurocs(candidates.weights) for one in absent]

@@ -33,9 +33,11 @@ PRIOR = {
 }
 MIXED_FOREST_NEEDS = 100  # rows: from so many it counts half as much as from very many
 # The same, and how much more ferns count, where the classes are too few to leave one out. Trees that have but two to
-# tell apart find new rows of the rarer one strange, and little else, until they have seen many.
+# tell apart find new rows of the rarer one strange, and little else, until they have seen many. A network that had few
+# rows of two classes to learn from keeps in its hidden layer what tells these apart, and loses the rest.
 FEW_CLASSES = 2
 MIXED_FOREST_OF_FEW_NEEDS = 1_000
+HIDDEN_OF_FEW_NEEDS = 200
 FERNS_OF_FEW = 2.0
 FOREST_NEEDS = 1_000  # rows, likewise
 RIVALS_NEED = 300  # rows, likewise: prototypes of a handful of rows tell little of what lies between classes
@@ -88,6 +90,9 @@ def prior_weights(names: Sequence[str], *, n_rows: int, width: int, n_classes: i
     few = n_classes <= FEW_CLASSES
     weights = dict(PRIOR)
     weights["mixed-forest"] *= n_rows / (n_rows + (MIXED_FOREST_OF_FEW_NEEDS if few else MIXED_FOREST_NEEDS))
+    if few:
+        for name in ("hidden-prototypes", "hidden-mahalanobis"):
+            weights[name] *= n_rows / (n_rows + HIDDEN_OF_FEW_NEEDS)
     if "column-mahalanobis" in names:  # of few rows the columns' distance tells more; too wide a table has none
         weights["forest"] *= n_rows / (n_rows + FOREST_NEEDS)
     for name in ("column-rivals", "drawn-in-rivals"):
@@ -99,17 +104,22 @@ def prior_weights(names: Sequence[str], *, n_rows: int, width: int, n_classes: i
     return normalised(np.array([weights[name] for name in names]))
 
 
-def evenness(owners: NDArray[np.int64], numbers: NDArray[np.int64]) -> float:
-    """How evenly one question cuts the rows, on average over a table's columns: 1 where all of them are numbers.
+def evenness(rows: NDArray[np.float32], owners: NDArray[np.int64], numbers: NDArray[np.int64]) -> float:
+    """How evenly one question cuts the rows (n, width), on average over a table's columns: 1 where all are numbers.
 
-    A category is encoded as many columns, one for each value, and of each only a few rows have it. Asked for one of
-    them nearly all rows say no, those of an unseen class most of all: to ferns and ranges they look more ordinary than
-    known rows do. `owners` (width,) says which of the table's columns each encoded one is of, `numbers` which encoded
-    ones hold a number.
+    A category is encoded as many columns, one for each value. Asked for one that few rows have, nearly all rows say no,
+    those of an unseen class most of all: to ferns and ranges they look more ordinary than known rows do. A question
+    that a share p of the rows says yes to counts 4 p (1 - p), so 1 if that is half of them; one that all of them answer
+    alike is never asked. `owners` (width,) says which of the table's columns each encoded one is of, `numbers` which
+    encoded ones hold a number, whose rows can be cut anywhere.
     """
-    encoded = np.bincount(owners)
-    encoded[owners[numbers]] = 1
-    return float((1 / encoded[encoded > 0]).mean())
+    yes = (rows != 0).mean(axis=0)
+    even = 4 * yes * (1 - yes)
+    even[np.isin(owners, owners[numbers])] = 1.0
+    asked = even > 0
+    n_asked = np.bincount(owners[asked])
+    sums = np.bincount(owners[asked], weights=even[asked])
+    return float((sums[n_asked > 0] / n_asked[n_asked > 0]).mean()) if len(n_asked) else 1.0
 
 
 @dataclass(frozen=True, eq=False)
