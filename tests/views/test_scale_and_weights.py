@@ -139,16 +139,6 @@ def test_questions_that_all_rows_answer_alike_do_not_count():
     assert evenness(rows[:, 2:], np.array([0, 1]), np.array([], dtype=int)) == 1.0
 
 
-def test_of_two_classes_few_rows_make_the_hidden_layer_count_less():
-    names = ["hidden-prototypes", "hidden-mahalanobis", "zeta"]
-    few, many, more_classes = (
-        prior_weights(names, n_rows=n_rows, width=20, n_classes=n_classes)
-        for n_rows, n_classes in ((50, 2), (50_000, 2), (50, 3))
-    )
-    assert (few[:2] / few[2] < 0.5 * many[:2] / many[2]).all()
-    np.testing.assert_allclose(more_classes, many, rtol=0.01)
-
-
 def test_ranges_and_ferns_count_as_evenly_as_questions_cut():
     names = ["zeta", "mixed-ranges", "fern-likelihood", "fern-surprise"]
     numbers, categories = (prior_weights(names, n_rows=500, width=50, n_classes=2, even=even) for even in (1.0, 0.1))

@@ -31,6 +31,7 @@ Codes = NDArray[np.int64]
 MOST_OF_A_TRIAL: Mapping[str, int] = {"mixed-forest": 15, "mixed-ranges": 15, "forest": 15, "fern-likelihood": 32}
 MOST_STRANGE = 800  # rows of a class left out that are looked at
 MOST_KNOWN = 1_200  # known rows that they are compared with
+MOST_CUT = 5_000  # rows that tell how evenly questions cut them
 MOST_CALIBRATING = 400  # rows of each known class that the forecast calibrates with
 
 NOT_LEARNED = (
@@ -96,6 +97,11 @@ class Material:
     def some(self, rows: Codes, most: int) -> Codes:
         """At most so many of some rows."""
         return np.sort(np.random.default_rng(self.seed).permutation(rows)[:most])
+
+    def evenness(self) -> float:
+        """How evenly questions cut the rows that the members learned from."""
+        rows = self.some(self.taught, MOST_CUT)
+        return evenness(self.values[torch.from_numpy(rows)].numpy(), self.owners, self.numbers)
 
     def some_calibrating(self, *, without: int) -> Codes:
         """Rows that will calibrate the model, some of each class but one."""
@@ -167,9 +173,7 @@ def learn_fusion(
             n_rows=len(material.taught),
             width=material.values.shape[1],
             n_classes=material.n_classes,
-            even=evenness(
-                material.values[torch.from_numpy(material.taught)].numpy(), material.owners, material.numbers
-            ),
+            even=material.evenness(),
         )
         candidates = Candidates.around(prior)
         found = [one.trial().aurocs(candidates.weights) for one in absent]

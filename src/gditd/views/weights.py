@@ -33,11 +33,9 @@ PRIOR = {
 }
 MIXED_FOREST_NEEDS = 100  # rows: from so many it counts half as much as from very many
 # The same, and how much more ferns count, where the classes are too few to leave one out. Trees that have but two to
-# tell apart find new rows of the rarer one strange, and little else, until they have seen many. A network that had few
-# rows of two classes to learn from keeps in its hidden layer what tells these apart, and loses the rest.
+# tell apart find new rows of the rarer one strange, and little else, until they have seen many.
 FEW_CLASSES = 2
 MIXED_FOREST_OF_FEW_NEEDS = 1_000
-HIDDEN_OF_FEW_NEEDS = 200
 FERNS_OF_FEW = 2.0
 FOREST_NEEDS = 1_000  # rows, likewise
 RIVALS_NEED = 300  # rows, likewise: prototypes of a handful of rows tell little of what lies between classes
@@ -90,9 +88,6 @@ def prior_weights(names: Sequence[str], *, n_rows: int, width: int, n_classes: i
     few = n_classes <= FEW_CLASSES
     weights = dict(PRIOR)
     weights["mixed-forest"] *= n_rows / (n_rows + (MIXED_FOREST_OF_FEW_NEEDS if few else MIXED_FOREST_NEEDS))
-    if few:
-        for name in ("hidden-prototypes", "hidden-mahalanobis"):
-            weights[name] *= n_rows / (n_rows + HIDDEN_OF_FEW_NEEDS)
     if "column-mahalanobis" in names:  # of few rows the columns' distance tells more; too wide a table has none
         weights["forest"] *= n_rows / (n_rows + FOREST_NEEDS)
     for name in ("column-rivals", "drawn-in-rivals"):
