@@ -104,21 +104,31 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--data", help="the folder of the data sets' files; default: GDITD_DATA")
     arguments = parser.parse_args()
-    outcome = run_all(
+    measured = run(
         experiments(arguments.tables.split(","), tuple(arguments.methods.split(","))),
-        out=arguments.results,
+        results=arguments.results,
         workers=arguments.workers,
         data=arguments.data,
+    )
+    found = measured if arguments.cells is None else with_kept(measured, arguments.cells)
+    report(found.to_dict("records"), as_markdown, arguments)
+
+
+def run(wanted: list[Experiment], *, results: Path, workers: int, data: str | None) -> pd.DataFrame:
+    """Measure what a folder of results does not have yet; a line for each cell and method in it."""
+    outcome = run_all(
+        wanted,
+        out=results,
+        workers=workers,
+        data=data,
         progress=lambda progress: print(f"\r{progress.jobs_done} of {progress.jobs}", end="", file=sys.stderr),
     )
     for failed in outcome.failures:
         print(failed, file=sys.stderr)
-    lines = [json.loads(line) for line in (arguments.results / "results.jsonl").read_text().splitlines()]
-    measured = pd.DataFrame(
+    lines = [json.loads(line) for line in (results / "results.jsonl").read_text().splitlines()]
+    return pd.DataFrame(
         [{**{name: line["job"][name] for name in ("method", *CELL)}, **line["figures"]} for line in lines]
     )
-    found = measured if arguments.cells is None else with_kept(measured, arguments.cells)
-    report(found.to_dict("records"), as_markdown, arguments)
 
 
 def with_kept(measured: pd.DataFrame, cells: Path) -> pd.DataFrame:
@@ -132,12 +142,17 @@ def with_kept(measured: pd.DataFrame, cells: Path) -> pd.DataFrame:
 
 
 def as_markdown(results: Results) -> str:
+    """The whole page."""
+    return page("Who detects what was never labelled", results, made_by="make bench-detection")
+
+
+def page(title: str, results: Results, *, made_by: str) -> str:
     """Means, worst cases, every table, and how the forecast did."""
     frame = pd.DataFrame(results)
     parts = [
-        "# Who detects what was never labelled",
+        f"# {title}",
         f"{len(frame.groupby(CELL))} cells of {frame['dataset'].nunique()} tables; all shares in %. Made by "
-        f"`make bench-detection`, seed 0, with gditd {gditd.__version__}, torch {torch.__version__} and scikit-learn "
+        f"`{made_by}`, seed 0, with gditd {gditd.__version__}, torch {torch.__version__} and scikit-learn "
         f"{sklearn.__version__}. Seconds and rows a second were taken while other work went on at the same time.",
         "## Means over all cells",
         means(frame),
