@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -97,11 +98,8 @@ SHOWN = {
 
 def main() -> None:
     parser = parser_for(__doc__)
-    parser.add_argument("--results", type=Path, default=RESULTS, help="where results are kept as they come")
-    parser.add_argument("--methods", default=",".join(METHODS), help="with commas between them")
+    add_options(parser, results=RESULTS)
     parser.add_argument("--tables", default=",".join(TABLES), help="with commas between them")
-    parser.add_argument("--cells", type=Path, help="a CSV file with the results of every cell, to take from and add to")
-    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--data", help="the folder of the data sets' files; default: GDITD_DATA")
     arguments = parser.parse_args()
     measured = run(
@@ -110,8 +108,15 @@ def main() -> None:
         workers=arguments.workers,
         data=arguments.data,
     )
-    found = measured if arguments.cells is None else with_kept(measured, arguments.cells)
-    report(found.to_dict("records"), as_markdown, arguments)
+    keep_and_report(measured, as_markdown, arguments)
+
+
+def add_options(parser: ArgumentParser, *, results: Path) -> None:
+    """What this comparison and that of other tables can be told."""
+    parser.add_argument("--results", type=Path, default=results, help="where results are kept as they come")
+    parser.add_argument("--methods", default=",".join(METHODS), help="with commas between them")
+    parser.add_argument("--cells", type=Path, help="a CSV file with the results of every cell, to take from and add to")
+    parser.add_argument("--workers", type=int, default=2)
 
 
 def run(wanted: list[Experiment], *, results: Path, workers: int, data: str | None) -> pd.DataFrame:
@@ -129,6 +134,12 @@ def run(wanted: list[Experiment], *, results: Path, workers: int, data: str | No
     return pd.DataFrame(
         [{**{name: line["job"][name] for name in ("method", *CELL)}, **line["figures"]} for line in lines]
     )
+
+
+def keep_and_report(measured: pd.DataFrame, as_markdown: Callable[[Results], str], arguments: Namespace) -> None:
+    """Report what was measured, with what a file of cells has besides."""
+    found = measured if arguments.cells is None else with_kept(measured, arguments.cells)
+    report(found.to_dict("records"), as_markdown, arguments)
 
 
 def with_kept(measured: pd.DataFrame, cells: Path) -> pd.DataFrame:
