@@ -59,7 +59,7 @@ def experiment(file: Path, target: str, methods: tuple[str, ...]) -> Experiment:
 
 def as_markdown(results: Results) -> str:
     """The whole page."""
-    return detection.page("Tables that had no part in development", results, made_by="benchmarks/other_tables.py")
+    return detection.page("Tables from elsewhere", results, made_by="benchmarks/other_tables.py")
 
 
 if __name__ == "__main__":

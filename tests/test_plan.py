@@ -162,6 +162,14 @@ def test_small_classes_keep_the_rows_that_calibrate_them(counts, expected):
     assert len(plan.aside) > 0
 
 
+@pytest.mark.parametrize("counts", [(5,) * 8, (4, 4, 4, 6, 9), (1, 1, 3, 3, 3, 4)])
+def test_classes_of_a_handful_of_rows_give_a_row_each_to_the_scales(counts):
+    codes, plan = fused_plan(counts)
+    assert len(plan.aside) >= 3
+    assert np.bincount(codes[plan.aside]).max() == 1
+    assert set(codes[plan.taught]) == set(codes)
+
+
 def test_a_member_that_leaves_a_class_out_never_sees_it_nor_the_rows_it_is_compared_with():
     codes, plan = fused_plan((40, 200, 300, 5_000, 9_000))
     assert sorted(plan.left_out) == [0, 1, 2, 3, 4]

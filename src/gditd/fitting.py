@@ -17,7 +17,7 @@ from gditd.explain.surprise import ColumnMap
 from gditd.fitted import FittedModel
 from gditd.lens import Lens
 from gditd.nn import GaussianDescriptor, GDITDLoss
-from gditd.plan import Plan, make_plan
+from gditd.plan import FEWEST_OF_A_SCALE, Plan, make_plan
 from gditd.presets import LEFT_OUT, NAMING_TREES, Settings, budget_of, tree_counts, view_names
 from gditd.tables import TableEncoder, TableError
 from gditd.temperature import fit_temperature
@@ -26,8 +26,6 @@ from gditd.training.descent import ProgressCallback
 from gditd.training.state import Checkpoint
 from gditd.views import Material, learn_fusion
 from gditd.views.looks import fitting_names
-
-FEWEST_ROWS = 3  # set aside: fewer tell nothing of a scale
 
 
 def fit_model(
@@ -79,7 +77,7 @@ def fit_model(
         return model
     folds = np.where(plan.held_out, plan.shared_fold, plan.fold_of_row)
     held_out = encoder.hide_lonely_categories(values, table, folds, shared_fold=plan.shared_fold)
-    if settings.fused and len(plan.aside) >= FEWEST_ROWS:
+    if settings.fused and len(plan.aside) >= FEWEST_OF_A_SCALE:
         own = view_names(settings.views, encoder.width)
         names = fitting_names(own, width=encoder.width, n_classes=n_classes)
         material = Material(

@@ -29,6 +29,7 @@ SHARE_ASIDE = 1 / 4  # of the rows held out
 MOST_ASIDE = 300  # of a class
 FEWEST_ASIDE = 20  # of all classes together, below which the rows that teach must help out
 SHARE_OF_TAUGHT = 0.15
+FEWEST_OF_A_SCALE = 3  # rows: fewer tell nothing of one, and where classes have a handful of rows each gives one
 
 FEWEST_LEFT_OUT = 10  # rows of a class that is left out: fewer would tell nothing
 FEWEST_COMPARED = 20  # known rows that they are compared with
@@ -145,7 +146,10 @@ def set_aside(codes: NDArray[np.int64], folds: NDArray[np.int64], shared_fold: i
         for own in held_out:
             folds[own[in_full_steps(len(own), alpha) :]] = EVERYWHERE
         taught = [np.flatnonzero((folds == EVERYWHERE) & (codes == c)) for c in np.unique(codes)]
-        spared = [own[: int(SHARE_OF_TAUGHT * len(own))] for own in taught]
+        shares = [int(SHARE_OF_TAUGHT * len(own)) for own in taught]
+        if sum(shares) < FEWEST_OF_A_SCALE:
+            shares = [max(share, min(1, len(own) - 1)) for share, own in zip(shares, taught, strict=True)]
+        spared = [own[:share] for own, share in zip(taught, shares, strict=True)]
     folds[np.concatenate(spared)] = ASIDE
 
 
