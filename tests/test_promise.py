@@ -13,7 +13,10 @@ import pytest
 from gditd.tables import TableEncoder
 from tests.raw_tables import quick
 
-pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
+pytestmark = [
+    pytest.mark.xdist_group("promise"),  # the data sets are fitted once for all of them
+    pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning"),
+]
 
 ALPHA = 0.1
 SIZES = np.array([20, 40, 150])

@@ -22,6 +22,8 @@ ROOT = Path(__file__).parents[2]
 WORKER = "tests.training.team_worker"
 Found = dict[str, dict[str, Any]]
 
+pytestmark = pytest.mark.xdist_group("team")  # its processes train once for all of them
+
 
 def free_port() -> int:
     with socket.socket() as probe:
