@@ -146,10 +146,10 @@ def set_aside(codes: NDArray[np.int64], folds: NDArray[np.int64], shared_fold: i
         for own in held_out:
             folds[own[in_full_steps(len(own), alpha) :]] = EVERYWHERE
         taught = [np.flatnonzero((folds == EVERYWHERE) & (codes == c)) for c in np.unique(codes)]
-        shares = [int(SHARE_OF_TAUGHT * len(own)) for own in taught]
-        if sum(shares) < FEWEST_OF_A_SCALE:
-            shares = [max(share, min(1, len(own) - 1)) for share, own in zip(shares, taught, strict=True)]
-        spared = [own[:share] for own, share in zip(taught, shares, strict=True)]
+        wanted = [int(SHARE_OF_TAUGHT * len(own)) for own in taught]
+        if sum(wanted) < FEWEST_OF_A_SCALE:
+            wanted = [max(count, min(1, len(own) - 1)) for count, own in zip(wanted, taught, strict=True)]
+        spared = [own[:count] for own, count in zip(taught, wanted, strict=True)]
     folds[np.concatenate(spared)] = ASIDE
 
 
