@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gditd.calibration import merge_rare
-from gditd.plan import ASIDE, MOST_HELD_OUT, SHARE_HELD_OUT, make_plan
+from gditd.calibration import merge_rare, too_few
+from gditd.plan import ASIDE, MOST_HELD_OUT, enough_to_reject, in_full_steps, make_plan
 
 TABLES = {
     "imbalanced": (1, 2, 3, 4, 7, 50, 201),
@@ -72,6 +72,8 @@ def calibrating(codes, plan):
         ((23,), [7]),
         ((201, 900), [20, 80]),  # of 37 and 92 held out those that p-values can use
         ((201, 50, 50), [20, 10, 10]),  # of 15 and 15: together they can use 20
+        ((201, 30, 60), [20, 6, 14]),  # of 9 and 24: as many rows for each of theirs
+        ((201, *(2,) * 20, 30), [20, *(0,) * 9, *(1,) * 11, 9]),  # half of two are more than three in ten of thirty
         ((30_000,), [MOST_HELD_OUT]),
     ],
 )
@@ -82,7 +84,7 @@ def test_split_holds_rows_of_each_class_out_of_all_members(counts, expected):
 
 
 @pytest.mark.parametrize("counts", [(201, 50, 50), (35, 66, 70, 3_000), (100, 333, 1_000), (60, 60)])
-@pytest.mark.parametrize("alpha", [0.1, 0.05, 0.02])
+@pytest.mark.parametrize("alpha", [0.15, 0.1, 0.05, 0.03, 0.02])
 @pytest.mark.parametrize("fused", [True, False])
 def test_as_many_false_alarms_as_are_allowed_are_used(counts, alpha, fused):
     """With one more row rejected, a class or group that calibrates by itself would be above alpha."""
@@ -93,9 +95,26 @@ def test_as_many_false_alarms_as_are_allowed_are_used(counts, alpha, fused):
     groups = merge_rare(found, alpha)
     for group in np.unique(groups):
         own = found[groups == group]
-        if own.sum() >= 1 / alpha and (len(own) == 1 or (own < 1 / alpha).all()):
-            allowed = np.ceil(alpha * (own.sum() + 1)) - 1  # p < alpha
-            assert allowed / own.sum() == pytest.approx(alpha, rel=1e-9)
+        least = enough_to_reject(alpha)
+        if own.sum() >= least and (len(own) == 1 or (own < least).all()):
+            assert rejected_of(own.sum(), alpha) > rejected_of(own.sum() - 1, alpha)
+            if 1 / alpha % 1 == 0:
+                assert rejected_of(own.sum(), alpha) / own.sum() == pytest.approx(alpha, rel=1e-9)
+
+
+def rejected_of(n_rows, alpha):
+    """How many of so many rows have p-values below alpha among themselves."""
+    return (np.arange(1, n_rows + 1) / (n_rows + 1) < alpha).sum()
+
+
+@pytest.mark.parametrize("alpha", [0.9, 0.5, 0.3, 0.15, 0.12, 0.1, 0.08, 0.07, 0.05, 0.03, 0.02, 0.01, 0.005])
+def test_steps_are_where_one_row_more_is_rejected(alpha):
+    rejected = np.array([rejected_of(n, alpha) for n in range(700)])
+    assert enough_to_reject(alpha) == np.flatnonzero(~too_few(np.arange(700), alpha))[0]
+    for n in range(1, 700):
+        step = in_full_steps(n, alpha)
+        expected = n if rejected[n] == 0 else np.flatnonzero(rejected == rejected[n])[0]
+        assert step == expected, n
 
 
 def test_a_smaller_alpha_holds_out_more_rows_so_that_it_can_reject_any():
@@ -119,15 +138,32 @@ def test_members_have_seeds_of_their_own_and_the_same_seed_gives_the_same_plan(c
     np.testing.assert_array_equal(again.fold_of_row, plan.fold_of_row)
 
 
-@pytest.mark.parametrize("calibration", ["cross", "split"])
-def test_which_rows_calibrate_is_random(calibration):
-    times_held_out = np.zeros(20)
-    fold = 0 if calibration == "cross" else 2
-    for seed in range(300):
-        _, plan = plan_for((20,), calibration, n_members=2, seed=seed)
-        times_held_out += plan.fold_of_row == fold
-    share = 0.5 if calibration == "cross" else SHARE_HELD_OUT
-    assert np.abs(times_held_out / 300 - share).max() < 0.15
+@pytest.mark.parametrize(
+    ("calibration", "fused", "counts"),
+    [
+        ("cross", False, (20,)),
+        ("split", False, (20,)),
+        ("split", False, (100, 40, 40)),  # the rare ones give rows back
+        ("split", True, (100, 40, 40)),  # they are set aside from those held out
+        ("split", True, (20,)),  # and from those taught
+        ("split", True, (6,) * 5),
+    ],
+)
+def test_each_row_of_a_class_calibrates_and_is_set_aside_as_often_as_the_others(calibration, fused, counts):
+    """Tables are often sorted, by site or day: what calibrates must come from everywhere."""
+    codes = np.repeat(np.arange(len(counts)), counts)
+    times = {fold: np.zeros(len(codes)) for fold in (0 if calibration == "cross" else 2, ASIDE)}
+    for seed in range(400):
+        rng = np.random.RandomState(seed)
+        plan = make_plan(codes, calibration=calibration, n_members=2, alpha=0.05, rng=rng, fused=fused)
+        for fold, counted in times.items():
+            counted[plan.fold_of_row == fold] += 1
+    assert times[2 if calibration == "split" else 0].any()
+    assert times[ASIDE].any() == fused
+    for own in times.values():
+        for c in range(len(counts)):
+            shares = own[codes == c] / 400
+            assert np.abs(shares - shares.mean()).max() < 0.11  # more than four standard errors
 
 
 def test_one_member_cannot_cross():
@@ -167,6 +203,13 @@ def test_classes_of_a_handful_of_rows_give_a_row_each_to_the_scales(counts):
     codes, plan = fused_plan(counts)
     assert len(plan.aside) >= 3
     assert np.bincount(codes[plan.aside]).max() == 1
+    assert set(codes[plan.taught]) == set(codes)
+
+
+@pytest.mark.parametrize(("counts", "expected"), [((13, 13), 3), ((25,), 3), ((6,), 3), ((3, 2), 1), ((1, 1), 0)])
+def test_one_or_two_small_classes_give_more_than_one_row_if_they_can(counts, expected):
+    codes, plan = fused_plan(counts)
+    assert len(plan.aside) == expected
     assert set(codes[plan.taught]) == set(codes)
 
 

@@ -31,6 +31,8 @@ FEWEST_ASIDE = 20  # of all classes together, below which the rows that teach mu
 SHARE_OF_TAUGHT = 0.15
 FEWEST_OF_A_SCALE = 3  # rows: fewer tell nothing of one, and where classes have a handful of rows each gives one
 
+ROUNDING = 1e-9  # of products and quotients of alpha that are whole numbers but for it
+
 FEWEST_LEFT_OUT = 10  # rows of a class that is left out: fewer would tell nothing
 FEWEST_COMPARED = 20  # known rows that they are compared with
 SHARE_COMPARED = 0.15  # of the other rows: members that never saw a class did not see these either
@@ -110,9 +112,9 @@ def make_plan(
             folds[own] = (start + np.arange(len(own))) % n_members
             start += len(own)  # go on where the last class ended, so that small classes do not pile up in one fold
     if fused:
-        set_aside(codes, folds, n_members, alpha)
+        set_aside(codes, folds, n_members, alpha, rng)
     if calibration == "split":
-        give_back_surplus(codes, folds, n_members, alpha)
+        give_back_surplus(codes, folds, n_members, alpha, rng)
     members = [
         Member(np.flatnonzero(~np.isin(folds, (number, n_members, ASIDE))), seed) for number, seed in enumerate(seeds)
     ]
@@ -138,30 +140,59 @@ def sampled(rows: NDArray[np.int64], codes: NDArray[np.int64], rng: np.random.Ra
     return np.sort(np.concatenate([part[: max(int(np.ceil(share * len(part))), FEWEST_LEFT_OUT)] for part in own]))
 
 
-def set_aside(codes: NDArray[np.int64], folds: NDArray[np.int64], shared_fold: int, alpha: float) -> None:
+def set_aside(
+    codes: NDArray[np.int64], folds: NDArray[np.int64], shared_fold: int, alpha: float, rng: np.random.RandomState
+) -> None:
     """Move rows to the fold set aside: of those held out, as many as calibration can spare, or else of those taught."""
-    held_out = [np.flatnonzero((folds == shared_fold) & (codes == c)) for c in np.unique(codes)]
+    held_out = rows_of_classes(codes, folds, shared_fold, rng)
     spared = [own[: n_spared(len(own), alpha)] for own in held_out]
     if sum(map(len, spared)) < FEWEST_ASIDE:
         for own in held_out:
             folds[own[in_full_steps(len(own), alpha) :]] = EVERYWHERE
-        taught = [np.flatnonzero((folds == EVERYWHERE) & (codes == c)) for c in np.unique(codes)]
-        wanted = [int(SHARE_OF_TAUGHT * len(own)) for own in taught]
-        if sum(wanted) < FEWEST_OF_A_SCALE:
-            wanted = [max(count, min(1, len(own) - 1)) for count, own in zip(wanted, taught, strict=True)]
+        taught = rows_of_classes(codes, folds, EVERYWHERE, rng)
+        wanted = n_for_scales([len(own) for own in taught])
         spared = [own[:count] for own, count in zip(taught, wanted, strict=True)]
     folds[np.concatenate(spared)] = ASIDE
 
 
-def give_back_surplus(codes: NDArray[np.int64], folds: NDArray[np.int64], shared_fold: int, alpha: float) -> None:
-    """Let rows of rare classes teach that their common calibration cannot use: see `in_full_steps`."""
-    calibrating = [np.flatnonzero((folds == shared_fold) & (codes == c)) for c in np.unique(codes)]
-    rare = [own for own in calibrating if len(own) < enough_to_reject(alpha)]
+def n_for_scales(sizes: list[int]) -> list[int]:
+    """How many of the rows taught of each class are set aside: a share, but FEWEST_OF_A_SCALE if they can be spared."""
+    wanted = [int(SHARE_OF_TAUGHT * size) for size in sizes]
+    if sum(wanted) < FEWEST_OF_A_SCALE:
+        wanted = [max(count, min(1, size - 1)) for count, size in zip(wanted, sizes, strict=True)]
+    while sum(wanted) < FEWEST_OF_A_SCALE:
+        most = max(range(len(sizes)), key=lambda place: sizes[place] - wanted[place])
+        if sizes[most] - wanted[most] <= 1:  # a row of each class must go on teaching
+            break
+        wanted[most] += 1
+    return wanted
+
+
+def give_back_surplus(
+    codes: NDArray[np.int64], folds: NDArray[np.int64], shared_fold: int, alpha: float, rng: np.random.RandomState
+) -> None:
+    """Let rows of rare classes teach that their common calibration cannot use: see `in_full_steps`.
+
+    They are taken where most of a class is held out, so that those left are a mix like that of the classes.
+    """
+    calibrating = rows_of_classes(codes, folds, shared_fold, rng)
+    rare = [own for own in calibrating if 0 < len(own) < enough_to_reject(alpha)]
+    sizes = [np.count_nonzero(codes == codes[own[0]]) for own in rare]
     together = sum(map(len, rare))
     for _ in range(together - in_full_steps(together, alpha)):
-        largest = max(range(len(rare)), key=lambda place: len(rare[place]))
-        folds[rare[largest][-1]] = EVERYWHERE
-        rare[largest] = rare[largest][:-1]
+        most = max(range(len(rare)), key=lambda place: len(rare[place]) / sizes[place])
+        folds[rare[most][-1]] = EVERYWHERE
+        rare[most] = rare[most][:-1]
+
+
+def rows_of_classes(
+    codes: NDArray[np.int64], folds: NDArray[np.int64], fold: int, rng: np.random.RandomState
+) -> list[NDArray[np.int64]]:
+    """The rows of each class that are in a fold, in random order.
+
+    A table's own order may mean something, sites or days say, and no part of it must calibrate more than another.
+    """
+    return [rng.permutation(np.flatnonzero((folds == fold) & (codes == c))) for c in np.unique(codes)]
 
 
 def classes_to_leave_out(codes: NDArray[np.int64], most: int) -> list[int]:
@@ -193,13 +224,13 @@ def in_full_steps(n_rows: int, alpha: float) -> int:
     Of 20 rows the strangest may be rejected at alpha 0.05, of 40 the two strangest: with 39 it would be one, and only
     half of the false alarms that are allowed, and fewer unseen rows caught.
     """
-    step = enough_to_reject(alpha)
-    return n_rows if n_rows < step else n_rows // step * step
+    rejected = int(np.ceil(alpha * (n_rows + 1) - ROUNDING)) - 1  # most ranks r with r / (n_rows + 1) < alpha
+    return int(rejected / alpha + ROUNDING) if rejected > 0 else n_rows
 
 
 def enough_to_reject(alpha: float) -> int:
     """How many rows of a class it takes for p-values below alpha."""
-    return int(np.ceil(1 / alpha))
+    return int(1 / alpha + ROUNDING)
 
 
 def shuffled_classes(codes: NDArray[np.int64], rng: np.random.RandomState) -> list[NDArray[np.int64]]:
