@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gditd.fitting import learn_columns
 from gditd.tables import TableEncoder
 from tests.raw_tables import quick
 
@@ -124,6 +125,15 @@ def test_cross_stays_within_alpha_of_every_class(cross_alarms):
     assert (cross_alarms["verdict"] <= cross_alarms["own class"]).all()
 
 
+def test_cross_takes_columns_as_known():
+    """Their ranges are learned from all rows: of many heavy tails new rows hold extremes that no row here is spared."""
+    tails = MANY_TAILS | {"sizes": (40, 40), "numbers": 100, "tails": 1.5}
+    rate, error = mean_and_error(false_alarms(8, CROSS, **tails)["own class"].mean(axis=1, keepdims=True))
+    known = Source(np.random.default_rng(0), 2).draw([40, 40])
+    promise = quick(alpha=ALPHA, **CROSS).fit(*known).promises()["promise"].max()
+    assert (rate > promise + 2 * error).all(), (rate, error, promise)
+
+
 def test_fused_views_keep_the_promise():
     """The scales and weights of views must not have seen the rows that calibrate: 6, 12 and 22, as without them."""
     rate, error = mean_and_error(by_group(false_alarms(40, FUSED)["own class"]))
@@ -136,6 +146,44 @@ def test_a_quantile_of_training_scores_breaks_the_promise(request, ways):
     rate, error = mean_and_error(request.getfixturevalue(ways)["training quantile"])
     assert (rate > ALPHA + 2 * error).all(), (rate, error)
     assert rate[0] > 1.5 * ALPHA  # worst where it matters, in the rarest class
+
+
+def test_a_table_in_the_order_of_its_sites_keeps_the_promise():
+    """At the first site, a third of the rows, the numbers scatter more; new rows come from both as they did."""
+    rng = np.random.default_rng(0)
+
+    def draw(n):
+        y, noisy = np.arange(2 * n) % 2, np.arange(2 * n) < 2 * n // 3
+        values = 6.0 * y[:, None] + rng.normal(size=(2 * n, 2)) * np.where(noisy, 2.0, 0.5)[:, None]
+        return values, y
+
+    rates = []
+    for number in range(8):
+        (known, y), (new, y_new) = draw(400), draw(600)
+        p = quick(alpha=ALPHA, random_state=number, **FUSED | {"max_epochs": 3}).fit(known, y).p_values(new)
+        rates.append((p[np.arange(len(new)), y_new] < ALPHA).mean(keepdims=True))
+    rate, error = mean_and_error(np.array(rates))
+    assert (rate <= ALPHA + 3 * error).all(), (rate, error)
+
+
+def test_a_text_among_the_numbers_of_rows_that_calibrate_changes_no_ranges(monkeypatch):
+    """It makes the column one of categories; the others must still be learned without the rows that calibrate."""
+    held_out = []
+
+    def noting(table, plan, settings, ignore):
+        held_out.append(plan.held_out)
+        return learn_columns(table, plan, settings, ignore)
+
+    monkeypatch.setattr("gditd.fitting.learn_columns", noting)
+    frame, y = Source(np.random.default_rng(0), 2).draw([40, 40])
+    frame["code"] = [str(number % 7) for number in range(len(frame))]
+    quick(random_state=0, **SPLIT).fit(frame, y)
+    row = np.flatnonzero(held_out[0])[0]
+    frame.loc[row, ["code", "number 0"]] = "A1", 1e6
+    encoder = quick(random_state=0, **SPLIT).fit(frame, y).model_.encoder
+    assert held_out[1][row]
+    assert encoder.schema_["code"].kind == "category"
+    assert encoder.schema_["number 0"].maximum < 1e6
 
 
 MANY_TAILS = {"sizes": (70, 70), "new_rows": 100, "numbers": 30, "tails": 1.0, "category_columns": 1, "categories": 4}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -45,7 +46,8 @@ class ClassCalibrator:
     **cross** (K > 1, cross-conformal: Vovk 2015). No row is lost for learning, but P(p_c <= alpha) <= alpha
     is not proven. What is proven: for each fold f the rank r_f = 1 + #{i in fold f : s_i >= s_j} divided by
     n_cf + 1 is a split p-value, while the ranks depend on each other in unknown ways; `promise` bounds the
-    worst of those ways. The bound is about 2 alpha for large classes and more for rare ones.
+    worst of those ways. The bound is about 2 alpha for large classes and more for rare ones. It takes columns as
+    known: where their ranges are learned from all rows, it can be exceeded.
 
     The textbook alternative, twice the average of the fold-wise p-values (Rüschendorf 1982, Vovk and Wang
     2020), is the same statistic with another threshold: weighted by n_cf + 1, the average is
@@ -55,7 +57,8 @@ class ClassCalibrator:
 
     **groups.** A class with so few rows that nothing could be rejected at the alpha in use may share its
     calibration rows with others: the classes of one group are calibrated by all the group's rows, each with its
-    score for its own class. The promise then holds for rows of the group as they come, not for each class in it.
+    score for its own class. The promise then holds for new rows that are the same mix of the group's classes as those
+    which calibrate, not for each class in it.
 
     Both promises need every calibration row to be unknown to the members that score it: not in their
     training, nor in their stopping, nor in their tuning. A row is called OOD only when every class rejects
@@ -155,7 +158,7 @@ class ClassCalibrator:
         classes they meet. The other term of CV+, (1 - K/n) / (K + 1), asks for folds of equal size and is
         not used. K counts the folds that hold rows of the class, and the result is never below alpha.
         """
-        _check_alpha(alpha)
+        check_alpha(alpha)
         bounds = [_worst_case(column[column > 0], alpha) for column in self.fold_counts.T]
         return np.maximum(alpha, np.array(bounds, dtype=np.float64))[self.groups]
 
@@ -193,7 +196,7 @@ def too_few(counts: npt.ArrayLike, alpha: float) -> BoolArray:
     The promise leaves no choice: such a class, and always one without rows, has p >= alpha for any row
     whatsoever. As OOD means rejected by every class, one such class makes every OOD verdict impossible.
     """
-    _check_alpha(alpha)
+    check_alpha(alpha)
     return smallest_alpha(counts) >= alpha
 
 
@@ -220,7 +223,7 @@ def decide(p_values: npt.ArrayLike, class_scores: npt.ArrayLike, alpha: float) -
 
     p_values, class_scores: (m, k); class_scores are higher = more that class, and the first class wins ties.
     """
-    _check_alpha(alpha)
+    check_alpha(alpha)
     p, score = _checked(p_values, ndim=2), _checked(class_scores, ndim=2)
     if p.shape != score.shape:
         raise ValueError(f"p-values of shape {p.shape} do not fit class scores of shape {score.shape}")
@@ -258,7 +261,7 @@ def false_discovery(
     Nothing is proven for cross calibration, whose p-values keep only the bound of `ClassCalibrator.promise`.
     The adjusted p-value cannot be below max_c 1 / (n_c + 1), whatever the table.
     """
-    _check_alpha(alpha)
+    check_alpha(alpha)
     p = _checked(p_values, ndim=2)
     if p.shape[0] == 0:
         return np.empty(0), np.empty(0, dtype=np.bool_)
@@ -306,6 +309,7 @@ def _codes(values: npt.ArrayLike, n: int, name: str, below: int | None = None) -
     return codes.astype(np.int64)
 
 
-def _check_alpha(alpha: float) -> None:
-    if not 0.0 < alpha < 1.0:
-        raise ValueError(f"alpha must lie between 0 and 1, got {alpha}")
+def check_alpha(alpha: object) -> None:
+    """Refuse what is no share."""
+    if not isinstance(alpha, Real) or not 0.0 < float(alpha) < 1.0:
+        raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}")

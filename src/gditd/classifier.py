@@ -51,10 +51,10 @@ class GDITDClassifier(Detector):
     rule : "conformal" (class-wise p-values) or "sign" (the paper's rule, which promises nothing).
     calibration : where the p-values come from. "split": up to three in ten rows of a class are kept out of training; at
         most alpha is proven. "cross": each member stays out of one fold, and no row is lost; what is proven is about
-        2 alpha, and fewer OOD rows are caught. "none": no p-values.
+        2 alpha, were the columns' ranges known, and fewer OOD rows are caught. "none": no p-values.
     views : what a row is judged by. "all": networks, distances and forests, with weights learned from classes left out;
         "few": those that count most, within a few microseconds a row; "zeta": the paper's score alone. Without split
-        calibration it is always zeta.
+        calibration, and by the sign rule, it is always zeta.
     numbers : how number columns are encoded: "zscore", "quantile" or "piecewise". Unless it is chosen, the networks of
         preset "default" see normal scores and everything else z-scores.
     ignore : names of columns to leave out.
@@ -237,8 +237,9 @@ class GDITDClassifier(Detector):
         """Give each row a verdict: a known class, or "OOD".
 
         Columns: verdict, known_class (the most likely one in any case), p_value (of the best class; small means OOD),
-        ood_score; with on_error="ood" also error. control="table" bounds the expected share of false alarms among
-        all alarms of this table by alpha (Benjamini-Hochberg) instead of the false-alarm rate per class.
+        ood_score; with on_error="ood" also error. control="table" bounds, with split calibration, the expected share of
+        false alarms among all alarms of this table by alpha (Benjamini-Hochberg) instead of the false-alarm rate per
+        class. The sign rule asks for no alpha.
         `rows_before` is how many rows of the same file came before X, so that messages count as the file does.
         """
         encoded = self._encode(X, rows_before)
@@ -284,11 +285,13 @@ class GDITDClassifier(Detector):
         """What holds for each class at alpha: its rows, the proven bound on its false alarms, the smallest alpha.
 
         `calibrated_with` lists the classes that share their calibration rows with it: the bound then holds for their
-        rows together. Nothing is promised (NaN) for a class of one row, which none of them calibrates.
+        rows together. Nothing is promised (NaN) for a class of one row, which none of them calibrates, and by the sign
+        rule.
         """
         check_is_fitted(self)
         alpha = self.alpha if alpha is None else alpha
-        return promise_table(self.classes_, self.class_totals_, self.model_.calibrator, alpha)
+        calibrator = self.model_.calibrator if self._settings().rule == "conformal" else None
+        return promise_table(self.classes_, self.class_totals_, calibrator, alpha)
 
     def summary(self) -> dict[str, Any]:
         """Describe the model in plain values, for JSON: settings, what is proven, classes with promises, columns."""

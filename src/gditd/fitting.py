@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,13 +20,18 @@ from gditd.lens import Lens
 from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.plan import FEWEST_OF_A_SCALE, Plan, make_plan
 from gditd.presets import LEFT_OUT, NAMING_TREES, Settings, budget_of, tree_counts, view_names
-from gditd.tables import TableEncoder, TableError
+from gditd.tables import TableEncoder, TableError, TableSchema
 from gditd.temperature import fit_temperature
 from gditd.training import Cohort, DescentSettings
 from gditd.training.descent import ProgressCallback
 from gditd.training.state import Checkpoint
 from gditd.views import Material, learn_fusion
 from gditd.views.looks import fitting_names
+
+TOO_FEW_FOR_OOD = (
+    "the rows given as ood were not learned: the table has too few rows to be judged by more than zeta. The model is "
+    "the same as without them"
+)
 
 
 def fit_model(
@@ -53,6 +59,7 @@ def fit_model(
         most_left_out=LEFT_OUT[settings.views],
     )
     encoder, values = learn_columns(table, plan, settings, ignore)
+    known_unknowns = None if ood is None else encoded_ood(encoder, ood)
     everyone = Cohort.fit(
         values,
         torch.as_tensor(codes),
@@ -96,10 +103,12 @@ def fit_model(
             naming_trees=NAMING_TREES[settings.views],
             budget=budget_of(settings.views, encoder.width),
             seed=int(rng.randint(2**31 - 1)),
-            ood=None if ood is None else encoder.transform(ood).values,
+            ood=known_unknowns,
         )
         absent = {c: everyone.part(m, m + 1) for m, c in enumerate(plan.left_out, start=len(plan.members))}
         model.fusion, model.forecast = learn_fusion(material, cohort, absent, alpha)
+    elif ood is not None:
+        warnings.warn(TOO_FEW_FOR_OOD, UserWarning, stacklevel=3)
     calibrate(model, held_out, codes, plan.fold_of_row, n_classes=n_classes, alpha=alpha)
     return model
 
@@ -112,15 +121,20 @@ def learn_columns(
     Rows held out from all members are held out here too: ranges and categories that know the rows that calibrate
     would make new rows look stranger than them.
     """
-    encoder = TableEncoder(numbers=settings.numbers).fit(table, ignore=list(ignore))
-    if plan.held_out.any():
-        own_rows = table.filter(pa.array(~plan.held_out))
-        try:
-            narrow = TableEncoder(numbers=settings.numbers).fit(own_rows, ignore=list(ignore))
-            return narrow, narrow.transform(table).values
-        except TableError:  # it takes the rows held out to see what a column is
-            pass
+    kinds = TableSchema.learn(table, ignore).kinds  # it may take the rows held out to see what a column is
+    taught = table.filter(pa.array(~plan.held_out)) if plan.held_out.any() else table
+    if not TableSchema.learn(taught, ignore, kinds).used:  # without the rows held out, nothing can be learned
+        taught = table
+    encoder = TableEncoder(numbers=settings.numbers).fit(taught, ignore=list(ignore), kinds=kinds)
     return encoder, encoder.transform(table).values
+
+
+def encoded_ood(encoder: TableEncoder, rows: pa.Table) -> Tensor:
+    """Encode rows known to be of no class."""
+    try:
+        return encoder.transform(rows).values
+    except TableError as error:
+        raise TableError(f"in the rows given as ood: {error}") from None
 
 
 def descent_settings(settings: Settings, n_rows: int) -> DescentSettings:

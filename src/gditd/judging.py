@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gditd.calibration import OOD, Rule, decide, false_discovery, sign_rule
+from gditd.calibration import OOD, Rule, check_alpha, decide, false_discovery, sign_rule
 from gditd.detectors.base import FloatArray
 from gditd.fitted import FittedModel
 from gditd.tables import EncodedTable
@@ -59,6 +59,9 @@ def judge(
     """Give each row a verdict."""
     if control not in ("row", "table"):
         raise ValueError(f'control must be "row" or "table", got {control!r}')
+    if rule == "sign" and control == "table":
+        raise ValueError('control="table" needs p-values: fit with rule="conformal", or leave it out')
+    check_alpha(alpha)
     parts = [judged_part(model, values) for values in torch.split(encoded.values, ROWS_AT_A_TIME)]
     scores, p, log_probabilities = (np.concatenate(own) for own in zip(*parts, strict=True))
     unread = list(encoded.row_errors)

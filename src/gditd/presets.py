@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal
 
-from gditd.calibration import Rule
+from gditd.calibration import Rule, check_alpha
 from gditd.nn.losses import Beta
 from gditd.plan import Calibration
 from gditd.tables.numbers import Numbers
@@ -137,8 +137,7 @@ def chosen_settings(preset: str, **chosen: Any) -> Settings:
 
 def refuse_unfit(*, alpha: object, on_error: object, ignore: object) -> None:
     """Refuse, by name, settings that no preset decides and that cannot work."""
-    if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
-        raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}")
+    check_alpha(alpha)
     if on_error not in ("raise", "ood"):
         raise ValueError(f'on_error must be "raise" or "ood", got {on_error!r}')
     if not isinstance(ignore, tuple | list):

@@ -21,7 +21,7 @@ def promise_table(
 ) -> pd.DataFrame:
     """Per class: its rows, the proven bound on its false alarms, the smallest alpha, who it is calibrated with.
 
-    Nothing is promised (NaN) for a class of one row, which no row calibrates.
+    Nothing is promised (NaN) for a class of one row, which no row calibrates, and without a calibrator.
     """
     frame = pd.DataFrame({"class": classes, "rows": counts})
     if calibrator is None:

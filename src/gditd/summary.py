@@ -25,7 +25,7 @@ def summarise(model: GDITDClassifier) -> dict[str, Any]:
         "temperature": float(model.model_.temperature),
         "views": {"zeta": 1.0} if model.model_.fusion is None else model.model_.fusion.shares(),
         "forecast": described_forecast(model),
-        "classes": [described_class(row, in_force=rule == "conformal") for row in model.promises().to_dict("records")],
+        "classes": [described_class(row) for row in model.promises().to_dict("records")],
         "columns": model.model_.encoder.schema_.describe(),
         "ignored": list(model.ignore),
     }
@@ -42,8 +42,8 @@ def proven(rule: str, method: str, alpha: float) -> str:
         )
     return (
         "Proven (cross calibration): of each class, or classes calibrated together, at most its promise, about twice "
-        "alpha, more where rows are few, is called OOD, if new rows come as training rows did; alpha itself "
-        f"({alpha:g}) is not proven."
+        "alpha, more where rows are few, is called OOD, if new rows come as training rows did and the columns' ranges "
+        f"and categories were known (they are learned from all rows); alpha itself ({alpha:g}) is not proven."
     )
 
 
@@ -82,13 +82,13 @@ def forecast_words(forecast: dict[str, Any] | None) -> str:
     )
 
 
-def described_class(row: dict[str, Any], *, in_force: bool) -> dict[str, Any]:
-    """One class; its promise is None where the rule does not keep any."""
+def described_class(row: dict[str, Any]) -> dict[str, Any]:
+    """One class; its promise is None where there is none."""
     return {
         "class": plain_label(row["class"]),
         "rows": int(row["rows"]),
-        "promise": finite(row["promise"]) if in_force else None,
-        "smallest_alpha": finite(row["smallest_alpha"]) if in_force else None,
+        "promise": finite(row["promise"]),
+        "smallest_alpha": finite(row["smallest_alpha"]),
         "calibrated_with": row["calibrated_with"],
     }
 

@@ -88,3 +88,24 @@ def test_the_same_seed_gives_the_same_bits(table, settings):
 def test_bad_settings_are_refused_by_name(table, settings, message):
     with pytest.raises(ValueError, match=message):
         quick(**settings).fit(*table)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"alpha": "a tenth"}, ValueError, "alpha must lie between 0 and 1, got 'a tenth'"),
+        ({"device": "gpu"}, ValueError, 'device must be "auto", "cpu", "cuda" or another that torch knows, got .gpu.'),
+        ({"backbone": lambda n: n}, TypeError, "backbone must return a torch.nn.Module for [0-9]+ features, got "),
+    ],
+)
+def test_settings_that_cannot_be_are_named(table, settings, error, message):
+    with pytest.raises(error, match=message):
+        quick(**settings).fit(*table)
+
+
+def test_flags_that_hardly_any_row_has_are_no_fault():
+    """Where a row teaches nobody, or only what leaves a class out, the others may be all alike."""
+    flags = np.zeros((60, 1))
+    flags[[7, 30]] = 1
+    for seed in range(4):
+        assert quick(preset="fast", max_epochs=1, random_state=seed).fit(flags, np.arange(60) % 3).summary()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from gditd import judging
 from gditd.calibration import OOD, decide, sign_rule
+from gditd.promises import RareClassWarning
 from tests.classifier.cases import with_text
 from tests.raw_tables import mixed_table, quick, trained
 
@@ -121,3 +124,18 @@ def test_promises_say_the_bound_in_force_and_who_shares_it():
     assert cross["calibrated_with"].tolist() == ["", "", ""]
     np.testing.assert_allclose(cross["smallest_alpha"], [1 / 21, 1 / 201, 1 / 41])
     assert (model.promises(0.2)["promise"] > cross["promise"]).all()
+
+
+def test_the_sign_rule_is_not_warned_of_what_alpha_cannot_do(table):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RareClassWarning)
+        trained(rule="sign", alpha=0.001).fit(*table)
+
+
+def test_the_sign_rule_promises_nothing_and_has_no_control(table):
+    model = trained(rule="sign").fit(*table)
+    assert model.promises()[["promise", "smallest_alpha"]].isna().all(axis=None)
+    with pytest.raises(ValueError, match="needs p-values: fit with rule"):
+        model.verdict(table[0], control="table")
+    with pytest.raises(ValueError, match="alpha must lie between 0 and 1, got 7"):
+        model.verdict(table[0], 7)

@@ -46,6 +46,27 @@ def test_kinds(values, expected):
     assert kind(values) == expected
 
 
+@pytest.mark.parametrize(
+    ("values", "known", "expected"),
+    [
+        (["1", "2"], "category", "category"),
+        (["true", "false"], "category", "category"),
+        (["2024-01-01", "2024-01-02"], "category", "category"),
+        (["1", "1"], "category", "constant"),
+        ([str(n) for n in range(30)], "category", "category"),  # no identifier, as the whole table has shown
+        (["1", "0"], "number", "number"),
+    ],
+)
+def test_some_of_a_tables_rows_may_look_like_another_kind(values, known, expected):
+    learned = TableSchema.learn(pa.table({"a": values}), kinds={"a": known})
+    assert learned["a"].kind == expected
+
+
+def test_kinds_are_those_of_columns_that_vary():
+    table = pa.table({"a": [1, 2], "b": ["x", "x"], "c": ["x", "y"]})
+    assert TableSchema.learn(table).kinds == {"a": "number", "c": "category"}
+
+
 def test_dictionaries_are_what_they_hold():
     assert kind(pa.array(["x", "y"]).dictionary_encode()) == "category"
 

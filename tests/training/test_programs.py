@@ -114,6 +114,31 @@ def test_all_programs_agree_with_the_plain_network(make: Callable[[], nn.Module]
         torch.testing.assert_close(single(own, x[m : m + 1]), expected[m : m + 1])
 
 
+class Squared(MLP):
+    """Runs otherwise than what it inherits from."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x**2)
+
+
+class Smooth(MLP):
+    """Has other layers than what it inherits from."""
+
+    def layer_outputs(self, x: Tensor) -> list[Tensor]:
+        return [torch.tanh(layer(x)) for layer in self.layers[:1]]
+
+
+@pytest.mark.parametrize("kind", [Squared, Smooth])
+def test_a_network_that_inherits_from_an_own_one_trains_and_scores_as_it_says(kind: type[MLP]) -> None:
+    network = kind(N_FEATURES, widths=(5, 3))
+    program = choose_program(network, N_FEATURES)
+    x = torch.randn(2, 7, N_FEATURES)
+    tensors = {name: value.requires_grad_() for name, value in stack_tensors([named_tensors(network)] * 2).items()}
+    expected = torch.stack([network(own) for own in x])
+    torch.testing.assert_close(program.with_pullback(tensors, x)[0], expected.detach())
+    torch.testing.assert_close(program.layers(tensors, x)[-1], expected)
+
+
 def test_one_by_one_updates_running_statistics_in_place() -> None:
     network = batch_norm()
     tensors = stack_tensors([named_tensors(network)])

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from gditd import GDITDClassifier
+from gditd.tables import TableError
 from gditd.views.known_unknowns import FEWEST_ROWS, worth_learning
 from tests.raw_tables import small_backbone
 
@@ -64,6 +65,22 @@ def table():
 
 def fitted(table, **ood):
     return GDITDClassifier(backbone=small_backbone, max_epochs=5, random_state=0).fit(*table, **ood)
+
+
+def test_what_is_wrong_with_them_is_said_before_training(table):
+    def train(progress):
+        raise AssertionError("training has begun")
+
+    model = GDITDClassifier(backbone=small_backbone, progress=train)
+    with pytest.raises(TableError, match=r'in the rows given as ood: column "x1", row 2: "hello" is not a number'):
+        model.fit(*table, ood=np.array([[1, 2, 3, 4], [1, "hello", 3, 4]], dtype=object))
+
+
+def test_a_table_too_small_to_learn_them_says_so():
+    rows = np.random.default_rng(0).normal(size=(4, 3))
+    model = GDITDClassifier(backbone=small_backbone, max_epochs=1, random_state=0)
+    with pytest.warns(UserWarning, match="rows given as ood were not learned: the table has too few rows"):
+        model.fit(rows, [0, 0, 1, 1], ood=rows + 9)
 
 
 def test_without_a_gain_the_model_is_the_same_to_the_bit_and_says_so(table):

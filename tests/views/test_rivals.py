@@ -166,3 +166,11 @@ def test_heaps_of_a_class_have_prototypes_where_they_are():
     (found,) = Clusters(12).of_classes(torch.from_numpy(rows[None]).float(), np.zeros(180, dtype=int), 1, rng)
     distances = squared_distances(torch.from_numpy(heaps), found[0].double()).amin(1).sqrt()
     assert distances.max() < 1.5
+
+
+@pytest.mark.parametrize("view", [ColumnRivals, DrawnInRivals])
+@pytest.mark.parametrize("n_rows", [2, 30])
+def test_rows_that_are_all_alike_are_no_fault(view, n_rows):
+    rows = np.ones((n_rows, 3))
+    found = look(view.learn(lesson(rows, np.arange(n_rows) % 2)), np.concatenate([rows[:2], np.full((1, 3), 5.0)]))
+    assert np.isfinite(found).all()

@@ -209,7 +209,10 @@ def resolve_device(device: str) -> torch.device:
     """Turn the `device` setting into a torch device."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(device)
+    try:
+        return torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f'device must be "auto", "cpu", "cuda" or another that torch knows, got {device!r}') from error
 
 
 def part_of(tensors: Mapping[str, Tensor | NDArray[Any]], prefix: str) -> dict[str, Tensor]:

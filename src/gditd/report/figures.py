@@ -103,8 +103,7 @@ def by_class(
     alpha: float,
 ) -> list[dict[str, Any]]:
     """Accuracy and false alarms of each known class, beside what is promised."""
-    in_force = model._settings().rule == "conformal"
-    promises = model.promises(alpha)["promise"].to_numpy() if in_force else np.full(len(model.classes_), np.nan)
+    promises = model.promises(alpha)["promise"]
     return [
         {
             "class": plain_label(label),

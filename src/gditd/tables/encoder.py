@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -22,7 +22,7 @@ from .grid import Grid
 from .layout import lay_out
 from .module import EncoderModule
 from .numbers import NUMBER_MODULES, NumberModule, Numbers, fit_numbers
-from .schema import ColumnSchema, TableSchema, seconds
+from .schema import ColumnSchema, Kind, TableSchema, seconds
 from .soundness import refuse_unsound_numbers, refuse_unsound_parts, refuse_unsound_schema
 
 _RAW_ROWS = 32_000  # rows taken from Arrow at once: enough to make its calls cheap
@@ -79,10 +79,15 @@ class TableEncoder:
         self.max_categories = max_categories
         self.n_bins = n_bins
 
-    def fit(self, table: Any, *, ignore: tuple[str, ...] | list[str] = ()) -> "TableEncoder":
-        """Learn the schema and the encoding of every column but those to ignore."""
+    def fit(
+        self, table: Any, *, ignore: tuple[str, ...] | list[str] = (), kinds: Mapping[str, Kind] | None = None
+    ) -> "TableEncoder":
+        """Learn the schema and the encoding of every column but those to ignore.
+
+        `kinds` says what columns of text are, where a larger table has told.
+        """
         table = to_arrow(table)
-        self.schema_ = TableSchema.learn(table, ignore)
+        self.schema_ = TableSchema.learn(table, ignore, kinds)
         if not self.schema_.used:
             raise TableError("every column has one value in all rows, so nothing can be learned: add columns that vary")
         self._parts = {

@@ -11,7 +11,7 @@ Kinds:
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -85,8 +85,13 @@ class TableSchema:
     n_rows: int
 
     @classmethod
-    def learn(cls, table: pa.Table, ignore: Iterable[str] = ()) -> "TableSchema":
-        """Learn every column but those to ignore; a column no model can use is refused with the cure."""
+    def learn(
+        cls, table: pa.Table, ignore: Iterable[str] = (), kinds: Mapping[str, Kind] | None = None
+    ) -> "TableSchema":
+        """Learn every column but those to ignore; a column no model can use is refused with the cure.
+
+        `kinds` says what columns of text are, where that is known: some of a table's rows may look like numbers only.
+        """
         left_out = list(ignore)
         unknown = [name for name in left_out if name not in table.column_names]
         if unknown:
@@ -94,13 +99,20 @@ class TableSchema:
         if table.num_rows == 0:
             raise TableError("the table has no rows to learn from: pass at least one")
         names = [name for name in table.column_names if name not in left_out]
-        return cls(tuple(_learn_column(table.column(name), name) for name in names), table.num_rows)
+        known = kinds or {}
+        columns = tuple(_learn_column(table.column(name), name, known.get(name)) for name in names)
+        return cls(columns, table.num_rows)
 
     def __getitem__(self, name: str) -> ColumnSchema:
         for column in self.columns:
             if column.name == name:
                 return column
         raise KeyError(name)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """What each column is, but for those that are constant."""
+        return {column.name: column.kind for column in self.used}
 
     @property
     def used(self) -> tuple[ColumnSchema, ...]:
@@ -137,13 +149,13 @@ class TableSchema:
         ]
 
 
-def _learn_column(column: pa.ChunkedArray, name: str) -> ColumnSchema:
+def _learn_column(column: pa.ChunkedArray, name: str, known: Kind | None) -> ColumnSchema:
     array = flat(column)
     kind = array.type
     if pa.types.is_null(kind):
         return ColumnSchema(name, "constant", share_missing=1.0)
     if is_text(kind):
-        return _learn_text(array, name)
+        return _learn_text(array, name, known)
     if pa.types.is_boolean(kind):
         return _learn_numeric(as_booleans(array, name)[0], name, "boolean")
     if is_time(kind):
@@ -169,20 +181,30 @@ def seconds(times: "np.typing.NDArray[np.datetime64]") -> Floats:
     return np.where(np.isnat(times), np.nan, counts)
 
 
-def _learn_text(array: pa.Array, name: str) -> ColumnSchema:
+def _learn_text(array: pa.Array, name: str, known: Kind | None) -> ColumnSchema:
     text = as_text(array)
     if text.null_count == len(text):
         return ColumnSchema(name, "constant", share_missing=1.0)
-    different = text.drop_null().unique()
-    if _all_read(as_any_numbers, different):
+    kind = known or _kind_of_texts(text.drop_null().unique())
+    if kind == "number":
         values, problems = as_numbers(text, name)
         _refuse(problems)
         return _learn_numeric(values, name, "number")
-    if _all_read(as_booleans, different):
+    if kind == "boolean":
         return _learn_numeric(as_booleans(text, name)[0], name, "boolean")
-    if _all_read(as_times, different):
+    if kind == "datetime":
         return _learn_numeric(seconds(as_times(text, name)[0]), name, "datetime")
+    if known is None:
+        _refuse_identifier(text, name)
     return _learn_categories(text, name)
+
+
+def _kind_of_texts(different: pa.Array) -> Kind:
+    if _all_read(as_any_numbers, different):
+        return "number"
+    if _all_read(as_booleans, different):
+        return "boolean"
+    return "datetime" if _all_read(as_times, different) else "category"
 
 
 def _all_read(reading: Callable[[pa.Array, str], tuple[Any, list[Problem]]], texts: pa.Array) -> bool:
@@ -190,15 +212,18 @@ def _all_read(reading: Callable[[pa.Array, str], tuple[Any, list[Problem]]], tex
     return not reading(texts[:100], "")[1] and not reading(texts, "")[1]
 
 
-def _learn_categories(text: pa.Array, name: str) -> ColumnSchema:
-    counted = pc.value_counts(text.drop_null())
-    rows = counted.field("counts").to_numpy()
-    known = len(text) - text.null_count
-    if len(rows) == known >= _IDENTIFIER_ROWS:
+def _refuse_identifier(text: pa.Array, name: str) -> None:
+    n_known = len(text) - text.null_count
+    if n_known >= _IDENTIFIER_ROWS and pc.count_distinct(text).as_py() == n_known:
         raise TableError(
             f'column "{name}" holds a different text in every row (an identifier?): '
             f'leave it out with --ignore {name} (Python: ignore=["{name}"])'
         )
+
+
+def _learn_categories(text: pa.Array, name: str) -> ColumnSchema:
+    counted = pc.value_counts(text.drop_null())
+    rows = counted.field("counts").to_numpy()
     share_missing = text.null_count / len(text)
     texts = counted.field("values").to_pylist()
     if len(texts) == 1 and share_missing == 0:

@@ -341,12 +341,20 @@ def build(
     networks, heads = [], []
     for member in members:
         torch.manual_seed(member.seed)
-        network = backbone(n_inputs).to(device)
+        network = made_by(backbone, n_inputs).to(device)
         head_module = head(embedding_width(network, n_inputs, device)).to(device)
         networks.append(named_tensors(network))
         heads.append(named_tensors(head_module))
     architecture = Architecture(choose_program(network, n_inputs), network, head_module, loss)
     return architecture, stack_tensors(networks), stack_tensors(heads)
+
+
+def made_by(backbone: Backbone, n_inputs: int) -> nn.Module:
+    """Make a network."""
+    network: object = backbone(n_inputs)
+    if not isinstance(network, nn.Module):
+        raise TypeError(f"backbone must return a torch.nn.Module for {n_inputs} features, got {network!r}")
+    return network
 
 
 def embedding_width(network: nn.Module, n_inputs: int, device: torch.device | str) -> int:

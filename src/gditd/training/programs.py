@@ -65,7 +65,7 @@ class StackedProgram(Program):
 
     def with_pullback(self, tensors: Tensors, x: Tensor) -> tuple[Tensor, Pullback]:
         """Use the network's own hand-written gradients if it has them and all of it learns."""
-        if isinstance(self.network, MLP) and all(value.requires_grad for value in tensors.values()):
+        if type(self.network) is MLP and all(value.requires_grad for value in tensors.values()):
             return self.network.with_pullback(tensors, x)
         return super().with_pullback(tensors, x)
 
@@ -129,7 +129,7 @@ class SingleProgram(Program):
 
 def choose_program(network: nn.Module, n_features: int) -> Program:
     """Take the stacked program if the network offers it, vmap if it can be mapped, else one by one."""
-    if getattr(network, "stackable", False):
+    if vars(type(network)).get("stackable", False):  # its own word: what inherits from it may run otherwise
         return StackedProgram(network)
     mapped = VmapProgram(network)
     reason = why_not_mappable(mapped, n_features)

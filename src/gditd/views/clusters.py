@@ -1,4 +1,4 @@
-"""Prototypes of classes: means of a few similar rows each, never a row of the table."""
+"""Prototypes of classes: means of three similar rows each or more, or of all rows of a class that has fewer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-ROWS_EACH = 3  # that a prototype stands for, at least
+ROWS_EACH = 3  # that a prototype stands for, at least, where the class has so many
 ROUNDS = 10
 
 

@@ -21,7 +21,7 @@ N_PROTOTYPES = 256  # of all classes together, about
 class Prototypes(View):
     """One minus the cosine to the nearest prototype, averaged over members.
 
-    `prototypes` (members, p, d) have length 1. They are means of a few known rows each, never a row of the table.
+    `prototypes` (members, p, d) have length 1. They are means of a few known rows each, but for classes of one or two.
     """
 
     unit: ClassVar[float] = 1e-3

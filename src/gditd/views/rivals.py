@@ -136,7 +136,7 @@ class DrawnInRivals(ColumnRivals):
 def principal_axes(rows: NDArray[np.float64], most: int, seed: int) -> tuple[Tensor, Tensor]:
     """Axes (d, r), each divided by the root of the rows' spread along it, and the rows' mean along them, (r,)."""
     found = PCA(min(most, *rows.shape), random_state=seed).fit(rows)
-    variances = found.explained_variance_
+    variances = np.maximum(np.nan_to_num(found.explained_variance_), np.finfo(np.float32).tiny)  # rows may be all alike
     kept = variances > SMALLEST_SPREAD * variances[0]
     axes = np.ascontiguousarray(found.components_[kept].T / variances[kept] ** 0.25)  # as a model file has them
     rank = in_full_lanes(axes.shape[1])

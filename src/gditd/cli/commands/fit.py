@@ -88,8 +88,8 @@ def command(
         Calibration | None,
         typer.Option(
             "--calibration",
-            help="cross: every row trains, about 2 alpha is proven. split: up to three rows in ten only calibrate, "
-            "alpha is proven. Default: what the preset has.",
+            help="cross: every row trains, about 2 alpha is proven, were the columns' ranges known. split: up to three "
+            "rows in ten only calibrate, alpha is proven. Default: what the preset has.",
             show_default=False,
         ),
     ] = None,
