@@ -79,6 +79,17 @@ def test_roles_come_from_the_data_set_unless_chosen():
     assert {(one.ood_class, one.minority_class) for one in held_out} == {("a", "d")}
 
 
+def test_a_minority_class_too_rare_to_be_known_is_refused():
+    """It is in no fold, so the figure reported for it would be that of another class."""
+    chosen = Experiment(dataset="t", methods=("softmax",), ood_classes=("c",), minority_class="odd")
+    own = dataclasses.replace(chosen, minority_class=None)
+    for experiment, made in ((chosen, table()), (own, table(minority_class="odd"))):
+        with pytest.raises(BenchError, match="minority class 'odd' of t has 2 rows, fewer than --folds 5: choose"):
+            cells(experiment, made)
+    enough = cells(dataclasses.replace(chosen, folds=2), table())
+    assert {one.minority_class for one in enough} == {"odd"}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

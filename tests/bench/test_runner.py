@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from gditd import __version__
 from gditd.bench import BenchError, Experiment, methods, run, run_all
 from gditd.bench.journal import JOURNAL, as_document
 from gditd.bench.units import make_units
@@ -94,6 +95,33 @@ def test_a_line_cut_short_is_done_again(experiment, tmp_path):
     assert outcome.new_results == 1
     pd.testing.assert_series_equal(figures(outcome.results), figures(whole))
     assert len(journal.read_text().splitlines()) == 3
+
+
+def test_only_classes_that_are_known_nowhere_are_noted(cases, experiment, tmp_path):
+    table = pd.read_csv(cases)
+    rare = pd.concat([table, table[:2].assign(label="rare"), table[:1].assign(label="single")])
+    rare.to_csv(tmp_path / "cases.csv", index=False)
+    own = dataclasses.replace(experiment, dataset=str(tmp_path / "cases.csv"), methods=("knn",), only_folds=(1,))
+    told = "class '{}' of cases has fewer rows than there are folds and takes no part as a known class"
+    assert run_all(own, workers=1).notes == [told.format("rare"), told.format("single")]
+    outcome = run_all(dataclasses.replace(own, ood_classes=("rare",)), workers=1)
+    assert outcome.notes == [told.format("single")]
+    assert set(outcome.results["ood_class"]) == {"rare"}
+    both = run_all(dataclasses.replace(own, ood_classes=("rare", "alien")), workers=1)
+    assert told.format("rare") in both.notes, "in the cells where another class is held out"
+
+
+def test_results_of_another_version_are_kept_and_told(experiment, tmp_path):
+    quick = dataclasses.replace(experiment, methods=("knn",))
+    first = run_all(dataclasses.replace(quick, only_folds=(1,)), out=tmp_path, workers=1)
+    assert (first.versions, first.notes) == ([__version__], [])
+    journal = tmp_path / JOURNAL
+    journal.write_text(journal.read_text().replace(f'"version": "{__version__}"', '"version": "0.0.7"'))
+    outcome = run_all(quick, out=tmp_path, workers=1)
+    assert outcome.new_results == 2
+    assert outcome.versions == ["0.0.7", __version__]
+    (note,) = outcome.notes
+    assert note.startswith(f"some results were measured by gditd 0.0.7, and this is gditd {__version__}: ")
 
 
 def test_a_foreign_journal_is_refused(experiment, tmp_path):

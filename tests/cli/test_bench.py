@@ -5,6 +5,8 @@ import json
 import pandas as pd
 import pytest
 
+from gditd import __version__
+
 QUICK = ("--epochs", 1, "--folds", 2, "--workers", 1)
 
 
@@ -55,6 +57,10 @@ def test_each_class_in_turn_and_the_folder(run, cases, tmp_path, monkeypatch):
     again = run(*arguments, "--mdsr", "1,0.5", "--out", out).stdout
     assert again == shown
     assert len((out / "runs.jsonl").read_text().splitlines()) == 1
+    journal = out / "results.jsonl"
+    journal.write_text(journal.read_text().replace(f'"version": "{__version__}"', '"version": "0.0.7"', 1))
+    assert "note: some results were measured by gditd 0.0.7" in run(*arguments, "--mdsr", "1,0.5", "--out", out).stderr
+    assert f"gditd 0.0.7 and {__version__}, torch" in (out / "results.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import gditd
@@ -131,6 +132,24 @@ def test_rows_that_cannot_be_read_can_be_ood(model, damaged, run, monkeypatch):
     assert found["verdict"][11] == "OOD"
     assert found["reason"][11] == found["error"][11]
     assert "1 of them because they could not be read" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("o.csv", pa.array([b"\xff\xfe"] * 90)),
+        ("o.csv", pa.array([pa.MonthDayNano([1, 2, 3])] * 90)),
+        ("o.parquet", pa.array([pa.MonthDayNano([1, 2, 3])] * 90)),
+        ("o.parquet", pa.RunEndEncodedArray.from_arrays(pa.array([90], pa.int32()), pa.array(["x"]))),
+    ],
+)
+def test_a_column_that_the_file_cannot_hold_is_named(folder, fail, tmp_path, name, column):
+    table = read_table(folder / "test.csv").append_column("odd", column)
+    with pa.ipc.new_file(tmp_path / "table.arrow", table.schema) as writer:
+        writer.write_table(table)
+    message = fail("predict", folder / "model.gditd", tmp_path / "table.arrow", "--out", name)
+    assert 'column "odd" cannot be written (' in message
+    assert "leave it out, or write to a ." in message
 
 
 def test_bad_input(folder, model, fail, tmp_path):

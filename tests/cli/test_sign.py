@@ -100,6 +100,16 @@ def test_sign_in_place_replaces_a_signature(signed, keyring, run):
     assert [path.name for path in signed.parent.iterdir()] == ["signed.gditd"]
 
 
+def test_no_key_is_written_over(folder, keyring, run, fail, tmp_path):
+    key = tmp_path / "k.key.pem"
+    shutil.copy(keyring / "ours.key.pem", key)
+    before = key.read_bytes()
+    fit = ("fit", folder / "train.csv", "--target", "label", "--preset", "fast", "--quiet", "--sign", key)
+    for command in (("sign", folder / "model.gditd", "--key", key), fit):
+        assert f"--out {key} would replace the input {key}" in fail(*command, "--out", key)
+        assert key.read_bytes() == before
+
+
 def test_keygen(run, fail, tmp_path):
     run("keygen", tmp_path / "k")
     assert stat.S_IMODE((tmp_path / "k.key.pem").stat().st_mode) == 0o600

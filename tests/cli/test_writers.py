@@ -6,7 +6,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from gditd.cli.tasks.writers import CsvWriter, JsonLinesWriter, arrow, parquet
+from gditd.cli.tasks.writers import FORMATS, CsvWriter, JsonLinesWriter, arrow, parquet
 from gditd.tables import TableError
 
 
@@ -40,6 +40,75 @@ def test_json_lines_have_null_for_what_is_missing():
     table = pa.table({"x": [1.5, float("nan"), None], "n": pa.array([2**60, None, 1])})
     rows = [json.loads(line) for line in written(JsonLinesWriter, table).splitlines()]
     assert rows == [{"x": 1.5, "n": 2**60}, {"x": None, "n": None}, {"x": None, "n": 1}]
+
+
+def endless(constant):
+    raise AssertionError(f"{constant} is not JSON")
+
+
+def test_json_has_null_for_what_is_not_finite_at_any_depth():
+    wild = [float("inf"), float("-inf"), float("nan")]
+    halves = pa.array([1.5, float("inf"), None], pa.float16())
+    deep = [{"a": float("nan"), "b": [float("inf"), 1.0]}, None, {"a": 2.0, "b": []}]
+    pairs = pa.array([[("k", float("inf"))], None, []], pa.map_(pa.string(), pa.float64()))
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array([float("nan"), 3.0]))
+    table = pa.table({"wild": wild, "half": halves, "deep": deep, "pairs": pairs, "runs": runs})
+    rows = [json.loads(line, parse_constant=endless) for line in written(JsonLinesWriter, table).splitlines()]
+    assert [row["wild"] for row in rows] == [None, None, None]
+    assert [row["half"] for row in rows] == [1.5, None, None]
+    assert [row["deep"] for row in rows] == [{"a": None, "b": [None, 1.0]}, None, {"a": 2.0, "b": []}]
+    assert [row["pairs"] for row in rows] == [[["k", None]], None, []]
+    assert [row["runs"] for row in rows] == [None, None, 3.0]
+    cells = pa.csv.read_csv(io.BytesIO(written(CsvWriter, table)))["deep"].to_pylist()
+    assert json.loads(cells[0], parse_constant=endless) == {"a": None, "b": [None, 1.0]}
+
+
+def test_csv_of_runs_has_their_values():
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["x", "y"]))
+    assert written(CsvWriter, pa.table({"runs": runs})) == b"runs\nx\nx\ny\n"
+
+
+RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), pa.array(["x", "y"]))
+INTERVALS = pa.array([pa.MonthDayNano([1, 2, 3]), None])
+MOMENTS = pa.array([[10**17]] * 2, pa.list_(pa.int64(), 1)).cast(pa.list_(pa.timestamp("s"), 1))
+EITHER = pa.UnionArray.from_dense(
+    pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32()), [pa.array([1.5]), pa.array(["a"])]
+)
+
+
+@pytest.mark.parametrize(
+    ("ending", "column", "cure"),
+    [
+        (".csv", pa.array([b"\xff\xfe", b"ok"]), ".arrow"),
+        (".csv", pa.array([b"\xff", b"ok"]).dictionary_encode(), ".arrow"),
+        (".csv", INTERVALS, ".arrow"),
+        (".csv", MOMENTS, ".arrow"),
+        (".jsonl", MOMENTS, ".arrow"),
+        (".parquet", INTERVALS, ".jsonl"),
+        (".parquet", RUNS, ".jsonl"),
+        (".arrow", EITHER, ".jsonl"),
+    ],
+)
+def test_a_column_that_a_format_cannot_hold_is_named_with_the_cure(ending, column, cure):
+    form = FORMATS[ending]
+    table = pa.table({"fine": [1, 2], "odd": column, "last": ["a", "b"]})
+    cured = rf'^column "odd" cannot be written \(.+\): leave it out, or write to a \{cure} file$'
+    with pytest.raises(TableError, match=cured):
+        written(form.writer, table)
+    with pytest.raises(TableError, match=cured):  # as another process makes rows ready
+        file = io.BytesIO()
+        writer = form.writer(file)
+        writer.settle(table.schema)
+        writer.put(form.ready(table))
+        writer.close()
+    assert written(form.writer, table.drop_columns(["odd"]))
+    other = FORMATS[cure]
+    assert written(other.writer, pa.table({"odd": column}))
+
+
+def test_columns_of_extension_types_go_to_parquet():
+    table = pa.table({"id": pa.array([b"0123456789abcdef"] * 2, pa.uuid())})
+    assert pq.read_table(io.BytesIO(written(parquet, table))).num_rows == 2
 
 
 def test_parquet_keeps_a_dictionary_only_of_what_repeats():

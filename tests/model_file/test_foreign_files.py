@@ -19,7 +19,7 @@ from tests.model_file.estimators import saved
 class TestForeignFiles:
     def test_missing(self, tmp_path: Path) -> None:
         assert_refused(tmp_path / "nothing.gditd", "there is no such file")
-        assert_refused(tmp_path, "there is no such file")
+        assert_refused(tmp_path, "it is a folder: give the name of a model file in it")
 
     @pytest.mark.parametrize(
         "content",

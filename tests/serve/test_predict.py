@@ -166,6 +166,9 @@ def test_unknown_columns_are_remarked_upon(client, rows):
     for many in (1, 50):
         answer = client.post("/v1/predict", json={"rows": [rows[0] | {"amuont": 1}] * many})
         assert answer.json()["notes"] == ['ignored 1 column not seen in training: "amuont"']
+        late = [*[rows[0]] * many, rows[0] | {"amuont": 1}]
+        answer = client.post("/v1/predict", json={"rows": late})
+        assert answer.json()["notes"] == ['ignored 1 column not seen in training: "amuont"']
 
 
 def test_explain(client, rows, model_file, new_rows):

@@ -42,6 +42,21 @@ def test_bodies_that_are_no_rows(client, body, status, words):
     assert words in refused(client.post("/v1/predict", content=body, headers=JSON), status)["message"]
 
 
+@pytest.mark.parametrize("many", [1, 60])
+@pytest.mark.parametrize("path", ["/v1/predict", "/v1/explain"])
+def test_a_field_beside_the_rows_is_named(client, rows, path, many):
+    """An option there would be passed over, and the answer would look as if it had been followed."""
+    body = {"rows": rows[:1] * many, "alpha": 0.9}
+    message = refused(client.post(path, json=body), 422)["message"]
+    assert message.startswith('the body has a field "alpha" beside "rows": leave it out')
+
+
+def test_the_description_knows_of_no_field_beside_the_rows(client):
+    routes = client.get("/openapi.json").json()["paths"]
+    schema = routes["/v1/predict"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert (list(schema["properties"]), schema["additionalProperties"]) == (["rows"], False)
+
+
 @pytest.mark.parametrize("value", ["oops", [1], {"a": 1}, float("inf"), "1e999"])
 @pytest.mark.parametrize("many", [2, 60])
 def test_a_bad_value_is_named_by_column_and_row(client, rows, value, many):

@@ -84,7 +84,8 @@ class PreparedCell:
     @property
     def minority(self) -> int:
         """The number of the minority class."""
-        return int(np.searchsorted(self.classes, self.cell.minority_class))
+        classes: list[str] = self.classes.tolist()
+        return classes.index(self.cell.minority_class)
 
     @property
     def test_rows(self) -> Rows:

@@ -60,14 +60,25 @@ def minority_class(experiment: Experiment, table: BenchTable, ood_class: str) ->
         chosen = table.class_of(experiment.minority_class, "--minority-class")
         if chosen == ood_class:
             raise BenchError(f"--minority-class: class '{chosen}' is held out of training: choose another")
-        return chosen
+        return with_enough_rows(chosen, experiment, table)
     if table.minority_class not in (None, ood_class):
-        return str(table.minority_class)
+        return with_enough_rows(str(table.minority_class), experiment, table)
     counts = {label: np.count_nonzero(table.labels == label) for label in kept_classes(table, experiment.folds)}
     counts.pop(ood_class, None)
     if not counts:
         raise BenchError(f"{table.name} has no class besides '{ood_class}' with at least {experiment.folds} rows")
     return min(counts, key=lambda label: counts[label])
+
+
+def with_enough_rows(label: str, experiment: Experiment, table: BenchTable) -> str:
+    """The class itself; BenchError where it is too rare to be a known one, and so has no figure of its own."""
+    if label not in kept_classes(table, experiment.folds):
+        rows = int(np.count_nonzero(table.labels == label))
+        raise BenchError(
+            f"the minority class '{label}' of {table.name} has {rows} row{'s' * (rows != 1)}, fewer than "
+            f"--folds {experiment.folds}: choose another with --minority-class, or fewer folds"
+        )
+    return label
 
 
 def kept_classes(table: BenchTable, folds: int) -> list[str]:
@@ -77,7 +88,7 @@ def kept_classes(table: BenchTable, folds: int) -> list[str]:
 
 
 def left_out(table: BenchTable, folds: int) -> list[str]:
-    """Classes too rare to take part."""
+    """Classes too rare to take part as known ones; as the OOD class they may."""
     return sorted(set(np.unique(table.labels).tolist()) - set(kept_classes(table, folds)))
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from gditd import __version__
 from gditd.bench.experiment import BenchError, Experiment
 from gditd.bench.journal import Job, Journal, Record, open_journal, tidy, write_tables
 from gditd.bench.methods import method
 from gditd.bench.processes import do_in_processes
-from gditd.bench.protocol import cells, left_out, split
+from gditd.bench.protocol import cells, left_out, ood_classes, split
 from gditd.bench.tables import load_table, refuse_unknown
 from gditd.bench.tasks import OnProgress, Reporter, Task, failure
 from gditd.bench.units import make_units
@@ -26,6 +27,7 @@ class Outcome:
 
     results: pd.DataFrame
     new_results: int = 0
+    versions: list[str] = field(default_factory=list)  # of gditd, that the results come from
     notes: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
@@ -76,10 +78,23 @@ def run_all(
                 outcome.new_results += len(records)
                 reporter.finished(len(records))
         finally:  # also when stopped half-way
-            outcome.results = tidy(journal.select(jobs))
+            measured = journal.select(jobs)
+            outcome.results = tidy(measured)
+            outcome.versions = list(dict.fromkeys(record.version for record in measured))
             if out is not None:
                 write_tables(outcome.results, out)
+    others = [version for version in outcome.versions if version != __version__]
+    if others:
+        outcome.notes.append(measured_before(others, out))
     return outcome
+
+
+def measured_before(versions: Sequence[str], out: Path | None) -> str:
+    """The remark on results of other versions: they are kept, since only the user can tell whether they compare."""
+    return (
+        f"some results were measured by gditd {', '.join(versions)}, and this is gditd {__version__}: "
+        f"to measure them again, choose another folder than {out}"
+    )
 
 
 def plan(
@@ -93,7 +108,8 @@ def plan(
         table = load_table(experiment, data)
         fingerprint = table.fingerprint()
         for label in left_out(table, experiment.folds):
-            notes[f"class '{label}' of {table.name} has fewer rows than there are folds and is left out"] = None
+            if ood_classes(experiment, table) != [label]:
+                notes[too_rare(label, table.name)] = None
         wanted = []
         own_cells = cells(experiment, table)
         for cell in own_cells:
@@ -107,6 +123,11 @@ def plan(
         tasks += [Task(unit, fingerprint) for unit in units]
     tasks.sort(key=lambda task: -task.unit.cost)
     return tasks, list(jobs), list(notes)
+
+
+def too_rare(label: str, table: str) -> str:
+    """The remark on a class that is known in no cell."""
+    return f"class '{label}' of {table} has fewer rows than there are folds and takes no part as a known class"
 
 
 def do_all(

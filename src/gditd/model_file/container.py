@@ -56,6 +56,8 @@ def packed(metadata: Mapping[str, str], tensors: dict[str, Tensor]) -> bytearray
 
 def read_bytes(path: Path) -> bytes:
     """Read a file that is no larger than a model may be, and whose header has the length it says."""
+    if path.is_dir():
+        raise ModelFileError("it is a folder: give the name of a model file in it")
     if not path.is_file():
         raise ModelFileError("there is no such file")
     with path.open("rb") as file:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -134,7 +135,7 @@ class Endpoints:
         verdicts = await self._service.batcher.verdicts(served, rows, alpha=options.alpha, on_error=options.on_error)
         self._count(request, served, len(verdicts), verdicts.n_ood)
         document: dict[str, object] = {"verdicts": as_documents(verdicts, with_errors=options.on_error == "ood")}
-        notes = notes_on(served, list(rows[0]))
+        notes = notes_on(served, list(dict.fromkeys(chain.from_iterable(rows))))
         if notes:
             document["notes"] = notes
         return json_response(document)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, FailFast
+from pydantic import BaseModel, ConfigDict, FailFast
 
 from gditd.serve.arrow_size import (
     is_textual,
@@ -49,6 +49,9 @@ Cell = str | bool | int | float | None
 class RowsBody(BaseModel):
     """A JSON body: rows as objects, column names as keys."""
 
+    # Other fields are refused, but not by pydantic, which makes an error of each: a large body may hold millions.
+    model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": False})
+
     # The first row at fault is enough: a large body may hold millions of faults.
     rows: Annotated[list[dict[str, Cell]], FailFast()]
 
@@ -58,10 +61,22 @@ def json_rows(body: bytes, most_rows: int) -> list[dict[str, Any]]:
     # Each object or list takes a hundred bytes or more once it is read, however short it is: counted before.
     if _openings(body) > most_rows + 2 and _openings(_JSON_TEXT.sub(b"", body)) > most_rows + 2:
         raise too_many(most_rows)
-    rows: list[dict[str, Any]] = RowsBody.model_validate_json(body).rows
+    parsed = RowsBody.model_validate_json(body)
+    refuse_fields(parsed.model_extra or {})
+    rows: list[dict[str, Any]] = parsed.rows
     refuse_many(len(rows), most_rows)
     refuse_no_columns(any(rows) or not rows)
     return rows
+
+
+def refuse_fields(fields: dict[str, Any]) -> None:
+    """Refuse what stands beside the rows: it may be an option, which would be passed over."""
+    if fields:
+        name = next(iter(fields))
+        raise Refusal(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            f'the body has a field "{name}" beside "rows": leave it out; options go into the address, as in ?alpha=0.1',
+        )
 
 
 def _openings(body: bytes) -> int:

@@ -80,7 +80,7 @@ def bench(wishes: Wishes, *, out: Path | None, data: Path | None, workers: int, 
         for note in [*notes, *outcome.notes]:
             tell(f"note: {note}")
         if out is not None:
-            facts = context(add_run(out, this_run(time.monotonic() - started, workers, outcome)))
+            facts = context(add_run(out, this_run(time.monotonic() - started, workers, outcome)), outcome.versions)
             if paper:
                 embeddings = paper_embeddings(experiments, folder)
                 write_paper_report(outcome.results, out, context=facts, embeddings=embeddings)
@@ -194,12 +194,13 @@ def this_run(seconds: float, workers: int, outcome: Outcome) -> Run:
     return Run(date, shlex.join(["gditd", *sys.argv[1:]]), workers, round(seconds, 1), outcome.new_results)
 
 
-def context(runs: list[Run]) -> dict[str, str]:
-    """What a reader needs to get the same results."""
+def context(runs: list[Run], versions: list[str]) -> dict[str, str]:
+    """What a reader needs to get the same results; `versions` are those of gditd that measured them."""
+    measured_by = " and ".join(versions or [__version__])
     told = [f"{run.command} ({run.seconds / 60:.1f} minutes, {run.new_results} results)" for run in runs]
     return {
         "commands": "; ".join(told),
-        "versions": f"gditd {__version__}, torch {torch.__version__}, scikit-learn {sklearn.__version__}, "
+        "versions": f"gditd {measured_by}, torch {torch.__version__}, scikit-learn {sklearn.__version__}, "
         f"Python {platform.python_version()}",
         "date": runs[-1].date if runs else "-",
         "machine": f"{platform.system()} on {platform.machine()} with {os.cpu_count()} cores",

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from gditd.cli.console import out as stdout
-from gditd.cli.tasks.tables import refuse_unwritable
+from gditd.cli.tasks.tables import refuse_same_file, refuse_unwritable
 from gditd.model_file.signed_file import sign_file
 from gditd.model_file.signing import new_key_pair
 
@@ -40,5 +40,6 @@ def sign(path: Path, key: Path, *, out: Path | None) -> None:
     """Sign a model file."""
     out = path if out is None else out
     refuse_unwritable(out)
+    refuse_same_file(out, key)
     fingerprint = sign_file(path, key, out)
     stdout().print(f"{out} is signed with the key {fingerprint}.", soft_wrap=True)

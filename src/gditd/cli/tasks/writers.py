@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from gditd.cli.tasks.texts import csv_header, csv_rows, json_rows
+from gditd.cli.tasks.texts import csv_header, csv_rows, json_rows, naming
 from gditd.tables import TableError
 from gditd.tables.pieces import from_bytes, to_bytes
 
@@ -20,6 +21,7 @@ from gditd.tables.pieces import from_bytes, to_bytes
 GROUP_ROWS = 65_536
 GROUP_BYTES = 32 << 20
 PROBED_ROWS = 10_000
+TEXT_FILE = ".jsonl"  # holds what Parquet and Arrow cannot
 
 
 class Writer(Protocol):
@@ -122,8 +124,23 @@ class ArrowWriter:
             self._write_group()
 
     def _write_group(self) -> None:
-        group = pa.concat_tables([self._schema.empty_table(), *self._waiting]).combine_chunks()
-        self._waiting = []
+        tables, self._waiting = self._waiting, []
+        try:
+            self._write_together(tables)
+        except pa.ArrowException:
+            self._name_column(tables)
+            raise
+
+    def _name_column(self, tables: list[pa.Table]) -> None:
+        """Find the column that cannot be written: each is tried by itself, in memory."""
+        for field in self._schema:
+            alone = ArrowWriter(io.BytesIO(), self._opener)
+            alone.settle(pa.schema([field]))
+            with naming(field.name, TEXT_FILE):
+                alone._write_together([table.select([field.name]) for table in tables])
+
+    def _write_together(self, tables: list[pa.Table]) -> None:
+        group = pa.concat_tables([self._schema.empty_table(), *tables]).combine_chunks()
         if self._writer is None:
             self._writer = self._opener(self._file, group)
         if group.num_rows:
@@ -156,6 +173,17 @@ class GzipWriter:
         self._gzip.close()
 
 
+def arrow_rows(table: pa.Table) -> bytes:
+    """Rows as an Arrow stream."""
+    try:
+        return to_bytes(table)
+    except pa.ArrowException:
+        for name in table.column_names:
+            with naming(name, TEXT_FILE):
+                to_bytes(table.select([name]))
+        raise
+
+
 def parquet(file: BinaryIO) -> Writer:
     """A Parquet writer."""
     return ArrowWriter(file, lambda out, first: pq.ParquetWriter(out, first.schema, use_dictionary=repetitive(first)))
@@ -176,8 +204,13 @@ def repetitive(table: pa.Table) -> list[str]:
     return [
         name
         for name, column in zip(first.column_names, first.columns, strict=True)
-        if not pa.types.is_nested(column.type) and len(pc.unique(column)) <= first.num_rows / 2
+        if has_plain_values(column.type) and len(pc.unique(column)) <= first.num_rows / 2
     ]
+
+
+def has_plain_values(kind: pa.DataType) -> bool:
+    """Whether Arrow can tell the values of a type apart."""
+    return not pa.types.is_nested(kind) and not isinstance(kind, pa.BaseExtensionType)
 
 
 def gzipped_csv(file: BinaryIO) -> Writer:
@@ -208,9 +241,9 @@ FORMATS: dict[str, Format] = {
     ".csv.gz": Format(gzipped_csv, csv_rows, typed=False),
     ".jsonl": Format(JsonLinesWriter, json_rows, settled=False),
     ".jsonl.gz": Format(gzipped_json_lines, json_rows, settled=False),
-    ".parquet": Format(parquet, to_bytes),
-    ".arrow": Format(arrow, to_bytes),
-    ".feather": Format(arrow, to_bytes),
+    ".parquet": Format(parquet, arrow_rows),
+    ".arrow": Format(arrow, arrow_rows),
+    ".feather": Format(arrow, arrow_rows),
 }
 
 
