@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -75,5 +76,27 @@ def test_a_row_without_a_label_is_named(labels):
     ],
 )
 def test_labels_that_are_no_classes_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        encode_labels(labels)
+
+
+def test_whole_decimals_become_integers():
+    classes, codes = encode_labels([Decimal(2), Decimal("1.00"), Decimal(2)])
+    assert classes.dtype.kind == "i"
+    assert classes.tolist() == [1, 2]
+    assert codes.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([1.0, 1.5, 2.0], "Unknown label type: continuous; row 2 has the label 1.5.*make the labels text"),
+        ([1.0, 2.0, 1e20], "Unknown label type: continuous; row 3 has the label 1e[+]20.*make the labels text"),
+        ([1, 2**70], "Unknown label type: int; make the labels text"),
+        ([Decimal(1), Decimal("1.5")], "Unknown label type: Decimal; make the labels text"),
+        (["a", None, "b"], "row 2 has no label: Input y contains NaN; give every training row its class"),
+    ],
+)
+def test_refusals_name_the_row_and_the_cure(labels, message):
     with pytest.raises(ValueError, match=message):
         encode_labels(labels)

@@ -192,7 +192,9 @@ class GDITDClassifier(Detector):
         table = source.read()
         if target not in table.column_names:
             raise ValueError(f'there is no column "{target}" to take as target: there are {table.column_names[:20]}')
-        return self.fit(table.drop_columns([target]), as_class_labels(table.column(target)), ood, checkpoint=checkpoint)
+        return self.fit(
+            table.drop_columns([target]), as_class_labels(table.column(target), target), ood, checkpoint=checkpoint
+        )
 
     def class_scores(self, X: Any) -> FloatArray:
         """Scores (n, classes), higher = more that class.

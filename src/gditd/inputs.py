@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from gditd.tables import TableError, to_arrow
+from gditd.tables.decimal_marks import has_decimal_commas, with_decimal_points
 from gditd.tables.grid import Grid
 
 PLAIN_VALUES = (
@@ -62,13 +63,21 @@ def new_rows(estimator: BaseEstimator, X: Any) -> pa.Table | Grid:
         return to_arrow(refuse_odd_cells(rows), columns) if grid is None else grid
     table = to_arrow(X)
     if names is not None:
-        return table
+        return pointed(estimator, table)
     if table.num_columns != estimator.n_features_in_:
         raise TableError(
             f"the table has {table.num_columns} columns, but the model learned from {estimator.n_features_in_} "
             "columns without names"
         )
-    return table.rename_columns([f"x{place}" for place in range(table.num_columns)])
+    return pointed(estimator, table.rename_columns([f"x{place}" for place in range(table.num_columns)]))
+
+
+def pointed(estimator: BaseEstimator, table: pa.Table) -> pa.Table:
+    """The table with decimal points, where it is of a CSV with decimal commas and a fitted model reads numbers."""
+    if not has_decimal_commas(table) or not hasattr(estimator, "model_"):
+        return table
+    kinds = estimator.model_.encoder.schema_.kinds
+    return with_decimal_points(table, {name for name, kind in kinds.items() if kind == "number"})
 
 
 def is_frame(X: Any) -> bool:

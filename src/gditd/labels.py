@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if labels.dtype.kind in "OUfMm":
         refuse_missing(labels)
     if labels.dtype.kind == "O":
-        labels = pd.Series(labels).infer_objects().to_numpy()  # numbers held as objects
+        labels = pd.Series(whole_decimals(labels)).infer_objects().to_numpy()  # numbers held as objects
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
@@ -30,6 +31,13 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
         raise ValueError(f"labels of different types ({', '.join(kinds)}): make them all text or all numbers") from None
     refuse_other_labels(labels)
     return classes, codes.astype(np.int64)
+
+
+def whole_decimals(labels: NDArray[Any]) -> NDArray[Any]:
+    """Decimals, as databases have them, as integers where all of them are whole; anything else as it is."""
+    if all(isinstance(label, Decimal) and label.is_finite() and label == int(label) for label in labels):
+        return np.array([int(label) for label in labels], dtype=object)
+    return labels
 
 
 def refuse_other_labels(labels: NDArray[Any]) -> None:
@@ -40,6 +48,12 @@ def refuse_other_labels(labels: NDArray[Any]) -> None:
     except TypeError:
         raise ValueError(f"labels of type {kind} name no class: make them text or whole numbers") from None
     except ValueError as error:
+        if "Unknown label type: continuous" in str(error):
+            row = int(np.flatnonzero((labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63))[0])
+            raise ValueError(
+                f"Unknown label type: continuous; row {row + 1} has the label {labels[row]}, but a number that names a "
+                "class is whole and has at most 18 digits: pass classes, or make the labels text"
+            ) from None
         if "Unknown label type: unknown" in str(error):
             raise ValueError(
                 f"Unknown label type: {kind}; make the labels text, or whole numbers of up to 18 digits"
@@ -51,9 +65,10 @@ def refuse_missing(labels: NDArray[Any]) -> None:
     """Name the first row without a label."""
     missing = np.flatnonzero(pd.isna(labels))
     if len(missing):
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise ValueError(
-            f"row {missing[0] + 1} has no label (and {len(missing) - 1} more): Input y contains NaN; give every "
-            "training row its class, or leave such rows out"
+            f"row {missing[0] + 1} has no label{more}: Input y contains NaN; give every training row its class, or "
+            "leave such rows out"
         )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0]) + 1

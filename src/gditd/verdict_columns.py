@@ -13,7 +13,7 @@ from gditd.calibration import OOD
 from gditd.classifier import GDITDClassifier
 from gditd.tables import TableError
 from gditd.tables.errors import quoted
-from gditd.tables.typed import typed
+from gditd.tables.typed import pointed, typed
 
 EXPLAINED_AT_ONCE = 1_024  # explaining needs many times a row's own memory
 
@@ -77,6 +77,8 @@ class VerdictColumns:
     def added_to(self, table: pa.Table, rows_before: int = 0) -> Judged:
         """The table with its verdicts; `rows_before` is how many rows of the same file came before it."""
         self.refuse_taken(table.column_names)
+        # Between cells that commas separate, a number with a decimal comma would not be read as one again.
+        table = pointed(table, self.kinds)
         # As arrays: the frame that `verdict` makes of them would take a tenth of all the time.
         encoded = self._model._encode(table, rows_before)
         judged = self._model._judge(encoded, self._alpha)

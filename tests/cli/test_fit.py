@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -103,6 +104,10 @@ def test_bad_input(folder, fail, tmp_path):
     assert "there is no folder" in fail("fit", train, "--target", "label", "--out", "no/m.gditd")
     assert "is a folder" in fail("fit", train, "--target", "label", "--out", tmp_path)
     assert "would replace the input" in fail("fit", train, "--target", "label", "--out", train)
+    unknown = tmp_path / "unknown.csv"
+    shutil.copy(folder / "test.csv", unknown)
+    assert "would replace the input" in fail("fit", train, "--target", "label", "--ood", unknown, "--out", unknown)
+    assert unknown.read_bytes() == (folder / "test.csv").read_bytes()
     assert "ends in .html" in fail("fit", train, "--target", "label", "--report", "r.txt")
     assert "no file" in fail("fit", "none.csv", "--target", "label")
     assert "several members" in fail("fit", train, "--target", "label", "--preset", "fast", "--calibration", "cross")

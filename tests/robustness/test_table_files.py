@@ -137,7 +137,7 @@ class TestPredict:
     @given(
         place=st.floats(0, 1, exclude_max=True),
         by=st.binary(max_size=8),
-        ending=st.sampled_from(["csv", "csv.gz", "jsonl", "parquet"]),
+        ending=st.sampled_from(["csv", "csv.gz", "jsonl", "parquet", "arrow"]),
     )
     def test_files_with_a_damaged_place(self, home: Path, place: float, by: bytes, ending: str) -> None:
         content = FILES[ending]

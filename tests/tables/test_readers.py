@@ -87,7 +87,7 @@ def test_mixed_encodings_are_an_error_that_names_the_cure(tmp_path):
 def test_decimal_commas(tmp_path):
     path = write(tmp_path / "t.csv", b"a;b\n1,5;x\n-2,25;y, z\n")
     assert read_table(path)["a"].to_pylist() == [1.5, -2.25]
-    assert next(iter_tables(path)).to_pylist() == [{"a": "1.5", "b": "x"}, {"a": "-2.25", "b": "y, z"}]
+    assert next(iter_tables(path)).to_pylist() == [{"a": "1,5", "b": "x"}, {"a": "-2,25", "b": "y, z"}]
 
 
 def test_line_breaks_inside_quotes(tmp_path):
@@ -113,6 +113,17 @@ def test_json_lines_of_mixed_types_become_text(tmp_path):
 def test_json_chunks_keep_the_first_chunks_columns(tmp_path):
     path = write(tmp_path / "t.jsonl", b'{"a": 1, "b": 2}\n{"a": 3}\n')
     assert [chunk.to_pylist() for chunk in iter_tables(path, 1)] == [[{"a": 1, "b": 2}], [{"a": 3, "b": None}]]
+
+
+def test_dates_in_json_lines_are_texts_in_every_chunk(tmp_path):
+    rows = [{"n": 1, "day": "2024-01-01"}, {"n": 2, "day": "2024-02-01T10:00:00Z"}, {"n": 3, "day": "never"}]
+    path = write(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows)).encode())
+    for chunk_rows in (1, 2, 3):
+        assert [row for chunk in iter_tables(path, chunk_rows) for row in chunk.to_pylist()] == rows
+    assert read_table(path).to_pylist() == rows
+    path = write(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows[:2])).encode())
+    assert read_table(path).schema.field("day").type == pa.string()
+    assert read_table(path).column_names == ["n", "day"]
 
 
 def test_a_file_without_rows_still_has_columns(tmp_path):

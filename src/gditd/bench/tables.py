@@ -92,7 +92,7 @@ def from_dataset(dataset: Dataset) -> BenchTable:
 
 def from_file(path: Path, target: str) -> BenchTable:
     """Read a table file; rows without a class are refused."""
-    table = read_table(path)
+    table = read_table(path, target)
     if target not in table.column_names:
         known = ", ".join(f'"{name}"' for name in table.column_names)
         raise BenchError(f'"{path}" has no column "{target}" (--target); its columns are {known}')

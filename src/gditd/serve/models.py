@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from gditd import GDITDClassifier
 from gditd.cli.tasks.models import load_classifier
-from gditd.cli.tasks.typed import typed
 from gditd.embedding_map import EmbeddingMap
 from gditd.explain import Explanation
 from gditd.serve.errors import Refusal
@@ -24,6 +23,7 @@ from gditd.serve.joining import shape_of
 from gditd.serve.schema import described
 from gditd.serve.scoring import Scorer
 from gditd.tables.convert import rows_to_arrow
+from gditd.tables.typed import typed
 
 WARM_ROUNDS = 3
 

@@ -10,12 +10,12 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from pydantic_core import to_json
 
-from gditd.cli.tasks.typed import typed
 from gditd.cli.tasks.writers import ArrowWriter, CsvWriter, Writer, arrow, parquet
 from gditd.serve.formats import Format
 from gditd.serve.scoring import Verdicts, as_documents
 from gditd.tables import TableError
 from gditd.tables.errors import quoted
+from gditd.tables.typed import pointed, typed
 
 
 def arrow_stream(file: BinaryIO) -> Writer:
@@ -87,7 +87,8 @@ def as_table(pieces: list[Judged], form: Format, kinds: dict[str, str]) -> bytes
     file = io.BytesIO()
     writer = _WRITERS[form](file)
     for piece in pieces:
-        writer.write(with_columns(piece.table if form == Format.csv else typed(piece.table, kinds), piece.columns()))
+        table = pointed(piece.table, kinds) if form == Format.csv else typed(piece.table, kinds)
+        writer.write(with_columns(table, piece.columns()))
     writer.close()
     return file.getvalue()
 

@@ -97,15 +97,8 @@ def count_labels(source: ParquetSource, target: str, tell: Tell) -> dict[Any, in
 
 
 def labels_of(rows: Rows, target: str) -> pa.Array:
-    """The labels of some rows; one that is missing is refused by its row."""
-    own = flat(as_class_labels(rows.table.column(target)))
-    missing = pc.is_null(own, nan_is_null=True)
-    if pc.any(missing).as_py():
-        raise TableError(
-            f'{rows.at(pc.index(missing, True).as_py())} has no label in column "{target}": give every training row '
-            "its class, or leave such rows out"
-        )
-    return own
+    """The labels of some rows; one that names no class is refused by its row."""
+    return as_class_labels(rows.table.column(target), target, rows.at)
 
 
 def take_rows(source: ParquetSource, target: str, picker: Picker, tell: Tell) -> Sample:

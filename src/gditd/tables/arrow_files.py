@@ -9,20 +9,41 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from .errors import TableError
+
 MAGIC = b"ARROW1"
+FIRST_FEATHER = b"FEA1"  # begins the first Feather format, which is no Arrow; its reader crashes on damaged files
 
 
 def arrow_batches(path: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """A file's schema, and its batches as they are read; pa.ArrowInvalid where one contradicts itself."""
+    if _begins_with(path, FIRST_FEATHER):
+        raise TableError(
+            f'"{path}" is written in the first Feather format, which is not read: write it again as Feather '
+            "version 2 (the usual one since 2020) or as Parquet"
+        )
     source = pa.OSFile(str(path))  # no memory map: reading behind the end of one crashes the process too
     reader = pa.ipc.open_file(source) if is_file(path) else pa.ipc.open_stream(source)
-    return reader.schema, _checked(source, reader)
+    return _readable(reader.schema), _checked(source, reader)
 
 
 def is_file(path: Path) -> bool:
     """Whether it is an Arrow file, as opposed to a stream."""
+    return _begins_with(path, MAGIC)
+
+
+def _begins_with(path: Path, mark: bytes) -> bool:
     with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+        return file.read(len(mark)) == mark
+
+
+def _readable(schema: pa.Schema) -> pa.Schema:
+    """The schema itself; one whose names are no text is refused, before anything asks for them."""
+    try:
+        list(schema.names)
+    except UnicodeDecodeError:
+        raise pa.ArrowInvalid("the name of a column is not UTF-8") from None
+    return schema
 
 
 def _checked(source: pa.NativeFile, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:

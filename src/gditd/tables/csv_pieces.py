@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
+from .decimal_marks import with_remark
 from .naming import counted_from, errors_about
 from .pieces import Piece, TablePiece
 from .text_stream import CsvShape, Utf8Stream, csv_shape
@@ -38,7 +38,8 @@ class CsvForm:
     @property
     def schema(self) -> pa.Schema:
         """Every column as text."""
-        return pa.schema([(name, pa.string()) for name in self.names])
+        schema = pa.schema([(name, pa.string()) for name in self.names])
+        return with_remark(schema) if self.shape.decimal_point == "," else schema
 
     def parse(self, text: bytes, rows_before: int) -> pa.Table:
         """Parse lines of rows; a ragged one is counted from the start of the file, which has `rows_before` before."""
@@ -51,7 +52,7 @@ class CsvForm:
             if "Empty CSV file" in str(error):  # blank lines only
                 return self.schema.empty_table()
             raise counted_from(rows_before, error) from None
-        return _with_decimal_points(table) if self.shape.decimal_point == "," else table
+        return table.replace_schema_metadata(self.schema.metadata)
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,17 @@ class CsvPiece:
             return self.form.parse(self.text, self.rows_before)
 
 
-def csv_options(shape: CsvShape, column_types: dict[str, pa.DataType] | None = None) -> dict[str, object]:
-    """What to tell Arrow about a CSV."""
+def csv_options(
+    shape: CsvShape, column_types: dict[str, pa.DataType] | None = None, only: list[str] | None = None
+) -> dict[str, object]:
+    """What to tell Arrow about a CSV, of which it may read some columns `only`."""
     return {
         "parse_options": pyarrow.csv.ParseOptions(delimiter=shape.delimiter, newlines_in_values=True),
         "convert_options": pyarrow.csv.ConvertOptions(
-            strings_can_be_null=True, decimal_point=shape.decimal_point, column_types=column_types
+            strings_can_be_null=True,
+            decimal_point=shape.decimal_point,
+            column_types=column_types,
+            include_columns=only,
         ),
     }
 
@@ -179,11 +185,3 @@ def _places_of(mark: str, text: bytes) -> Places:
     starts = range(0, len(text), _CACHED_BYTES)
     found = [np.flatnonzero(marks[start : start + _CACHED_BYTES] == ord(mark)) + start for start in starts]
     return np.concatenate(found) if found else np.empty(0, np.int64)
-
-
-def _with_decimal_points(table: pa.Table) -> pa.Table:
-    columns = [
-        pc.replace_substring_regex(column, pattern=r"^([+-]?\d+),(\d+)$", replacement=r"\1.\2")
-        for column in table.columns
-    ]
-    return pa.table(columns, names=table.column_names)

@@ -66,11 +66,28 @@ def _parsed(path: Path, text: bytes, rows_before: int) -> pa.Table:
         raise TableError(f'"{path}" is empty: it needs one JSON object a line')
     _refuse_deep(path, text, rows_before)
     try:
-        # One block, since Arrow refuses a line that lies across two of its blocks' ends.
-        options = pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1)
-        return pyarrow.json.read_json(pa.BufferReader(text), read_options=options)
+        return _with_texts(text, _arrow_rows(text))
     except pa.ArrowInvalid:
         return rows_to_arrow(_python_rows(path, text, rows_before))
+
+
+def _arrow_rows(text: bytes, texts: pa.Schema | None = None) -> pa.Table:
+    """The rows by Arrow's parser; it is told which columns are `texts`."""
+    # One block, since Arrow refuses a line that lies across two of its blocks' ends.
+    options = pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1)
+    told = pyarrow.json.ParseOptions(explicit_schema=texts)
+    return pyarrow.json.read_json(pa.BufferReader(text), read_options=options, parse_options=told)
+
+
+def _with_texts(text: bytes, table: pa.Table) -> pa.Table:
+    """The table with texts as they are written.
+
+    Arrow makes moments of a column whose texts are all dates, which may be so in one chunk and not in the next.
+    """
+    moments = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
+    if not moments:
+        return table
+    return _arrow_rows(text, pa.schema([(name, pa.string()) for name in moments])).select(table.column_names)
 
 
 def _refuse_deep(path: Path, text: bytes, rows_before: int) -> None:

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
-import pyarrow.feather
 import pyarrow.json
 import pyarrow.parquet as pq
 
+from .arrow_files import arrow_batches
 from .convert import repeated
 from .csv_pieces import LABEL as CSV_LABEL
 from .csv_pieces import csv_options, csv_pieces
@@ -29,16 +30,22 @@ from .text_stream import Utf8Stream, csv_shape
 # whole file.
 READ_AHEAD = 64 << 10
 CHUNK_ROWS = 65_536
+_FIRST_INEXACT = 2.0**53  # from which on a float is not every whole number
 
 
-def read_table(path: str | Path) -> pa.Table:
-    """Read a whole table file; the format is known by the file's name."""
+def read_table(path: str | Path, labels: str | None = None) -> pa.Table:
+    """Read a whole table file; the format is known by the file's name.
+
+    `labels` may name the column of class labels: in a CSV they keep their spelling, unless they are numbers.
+    """
     path = Path(path)
     form = _format_of(path)
     with errors_about(path, form.label):
         table = form.read(path)
         _refuse_names(path, table.column_names)
-        return table
+        if form is not _CSV or labels is None or labels not in table.column_names:
+            return table
+        return _with_spelling(path, table, labels)
 
 
 def iter_tables(path: str | Path, chunk_rows: int = CHUNK_ROWS) -> Iterator[pa.Table]:
@@ -99,9 +106,32 @@ def _text_tables(pieces: Iterator[Piece], chunk_rows: int) -> Iterator[pa.Table]
     yield from _rechunked(first.schema, itertools.chain(first.to_batches(), batches), chunk_rows)
 
 
-def _read_csv(path: Path) -> pa.Table:
+def _with_spelling(path: Path, table: pa.Table, labels: str) -> pa.Table:
+    """A CSV's table with its column of labels as the file has them, where Arrow would spell them in its own way."""
+    place = table.column_names.index(labels)
+    if not _is_respelled(table.column(place)):
+        return table
+    return table.set_column(place, labels, _read_csv(path, text=labels).column(labels))
+
+
+def _is_respelled(column: pa.ChunkedArray) -> bool:
+    """Whether the texts of a CSV's column cannot be told from its values: True and true, 10:00 and 10:00:00."""
+    return bool(pa.types.is_boolean(column.type) or pa.types.is_temporal(column.type)) or _holds_inexact(column)
+
+
+def _holds_inexact(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds whole numbers so large that neighbours are the same in it."""
+    if not pa.types.is_floating(column.type) or not pc.all(pc.is_finite(column)).as_py():
+        return False
+    whole = pc.all(pc.equal(column, pc.floor(column))).as_py()
+    return bool(whole and pc.any(pc.greater_equal(pc.abs(column), _FIRST_INEXACT)).as_py())
+
+
+def _read_csv(path: Path, text: str | None = None) -> pa.Table:
+    """A whole CSV; with `text`, only the column of that name, as text."""
     with Utf8Stream(path) as stream:
-        options = csv_options(csv_shape(path, stream.sample()))
+        shape = csv_shape(path, stream.sample())
+        options = csv_options(shape) if text is None else csv_options(shape, {text: pa.string()}, [text])
         one_thread = pyarrow.csv.ReadOptions(use_threads=False)  # only then does Arrow say which row is ragged
         try:
             return pyarrow.csv.read_csv(pa.BufferReader(stream.read()), read_options=one_thread, **options)
@@ -126,33 +156,13 @@ def _iter_parquet(path: Path, chunk_rows: int) -> Iterator[pa.Table]:
 
 
 def _read_arrow(path: Path) -> pa.Table:
-    if _magic(path) == b"FEA1":  # the first Feather format is not an Arrow file
-        return pyarrow.feather.read_table(path)
-    with pa.memory_map(str(path)) as source:
-        return _arrow_reader(path, source).read_all()
+    schema, batches = arrow_batches(path)
+    return pa.Table.from_batches(batches, schema)
 
 
 def _iter_arrow(path: Path, chunk_rows: int) -> Iterator[pa.Table]:
-    if _magic(path) == b"FEA1":
-        table = pyarrow.feather.read_table(path)
-        yield from _rechunked(table.schema, table.to_batches(), chunk_rows)
-        return
-    with pa.memory_map(str(path)) as source:
-        reader = _arrow_reader(path, source)
-        if isinstance(reader, pa.ipc.RecordBatchFileReader):
-            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
-        else:
-            batches = iter(reader)
-        yield from _rechunked(reader.schema, batches, chunk_rows)
-
-
-def _arrow_reader(path: Path, source: pa.NativeFile) -> pa.ipc.RecordBatchFileReader:
-    return pa.ipc.open_file(source) if _magic(path) == b"ARRO" else pa.ipc.open_stream(source)
-
-
-def _magic(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(4)
+    schema, batches = arrow_batches(path)
+    yield from _rechunked(schema, batches, chunk_rows)
 
 
 def _rechunked(schema: pa.Schema, batches: Iterator[pa.RecordBatch], chunk_rows: int) -> Iterator[pa.Table]:

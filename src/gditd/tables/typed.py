@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from .columns import as_booleans, as_numbers, as_times, is_text
+from .decimal_marks import with_decimal_points
 
 
 def typed(table: pa.Table, kinds: dict[str, str]) -> pa.Table:
     """Convert text columns by the kind each has in the model; a value that does not fit is missing."""
+    table = pointed(table, kinds)
     columns = [
         converted(column, kinds.get(name, "")) if is_text(column.type) else column
         for name, column in zip(table.column_names, table.columns, strict=True)
@@ -29,3 +31,8 @@ def converted(column: pa.ChunkedArray, kind: str) -> Any:
     if kind == "datetime":
         return pa.array(as_times(column, "")[0])
     return column
+
+
+def pointed(table: pa.Table, kinds: dict[str, str]) -> pa.Table:
+    """The table with decimal points in what the model knows as numbers."""
+    return with_decimal_points(table, {name for name, kind in kinds.items() if kind == "number"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from gditd.report.figures import UNSEEN
 from gditd.tables import TableError
-from gditd.tables.columns import as_any_numbers, as_booleans, as_text
+from gditd.tables.columns import as_any_numbers, as_booleans, as_text, flat, is_number, is_text
 
 
 def label_texts(column: pa.ChunkedArray, name: str, rows_before: int) -> NDArray[Any]:
@@ -29,12 +30,32 @@ def class_codes(column: pa.ChunkedArray, classes: NDArray[Any]) -> NDArray[np.in
     A file may spell a class 1 as 1.0 or "1": labels are compared in the kind that the classes have.
     """
     if classes.dtype.kind == "b":
-        return _look_up(as_booleans(column, "")[0], classes.astype(float))
-    if classes.dtype.kind in "iuf":
-        return _look_up(as_any_numbers(column, "")[0], classes.astype(float))
-    return _look_up(as_text(column).to_numpy(zero_copy_only=False), classes.astype(str))
+        return _look_up(as_booleans(column, "")[0].tolist(), classes.astype(float))
+    if classes.dtype.kind in "iu":
+        return _look_up(_exact_numbers(column), classes)
+    if classes.dtype.kind == "f":
+        return _look_up(as_any_numbers(column, "")[0].tolist(), classes)
+    return _look_up(as_text(column).to_pylist(), classes.astype(str))
 
 
-def _look_up(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+def _look_up(labels: list[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
     number = {known: code for code, known in enumerate(classes.tolist())}
-    return np.array([number.get(label, UNSEEN) for label in labels.tolist()], dtype=np.int64)
+    return np.array([number.get(label, UNSEEN) for label in labels], dtype=np.int64)
+
+
+def _exact_numbers(column: pa.ChunkedArray) -> list[Any]:
+    """Numbers that compare with whole ones to the last digit, which floats do not keep; None for all else."""
+    array = flat(column)
+    if is_text(array.type):
+        coded = as_text(array).dictionary_encode()
+        numbers = [_exact_number(text) for text in coded.dictionary.to_pylist()]
+        return [None if place is None else numbers[place] for place in coded.indices.to_pylist()]
+    return array.to_pylist() if is_number(array.type) or pa.types.is_boolean(array.type) else [None] * len(array)
+
+
+def _exact_number(text: str) -> Decimal | None:
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() and "_" not in text else None

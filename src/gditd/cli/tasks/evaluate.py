@@ -19,6 +19,7 @@ from gditd.report.collected import Collected
 from gditd.report.evaluation import finish
 from gditd.report.figures import FIGURES, Scored, measured, score
 from gditd.report.write import refuse_unfit_path
+from gditd.tables.decimal_marks import with_decimal_points
 
 
 def evaluate(path: Path, table: Path, target: str, *, alpha: float | None, report: Path | None, json: bool) -> None:
@@ -63,6 +64,8 @@ def look_at(
     """Score one chunk, and keep what a report needs of it."""
     rows, column = split_target(chunk, target)
     labels = label_texts(column, target, rows_before)
+    if model.classes_.dtype.kind in "iuf":
+        column = with_decimal_points(chunk, [target]).column(target)
     classes = class_codes(column, model.classes_)
     scored = score(model, rows, classes, labels, alpha=alpha, rows_before=rows_before)
     if collected is not None and chunk.num_rows:

@@ -13,10 +13,10 @@ from gditd.cli.console import collected_notes, out, print_json, tell
 from gditd.cli.tasks.models import kinds_of_columns, load_classifier
 from gditd.cli.tasks.rows import parse_rows
 from gditd.cli.tasks.tables import chunks
-from gditd.cli.tasks.typed import typed
 from gditd.explain import Explanation
 from gditd.summary import finite
 from gditd.tables import TableError
+from gditd.tables.typed import typed
 
 CHUNK_ROWS = 1_024  # explaining needs many times a row's own memory
 

@@ -48,7 +48,7 @@ def fit(
     """Fit, save, and say what came out."""
     out = out or Path(default_name(train))
     refuse_unwritable(out)
-    refuse_same_file(out, train)
+    refuse_same_file(out, *(path for path in (train, ood, sign) if path is not None))
     if report is not None:
         refuse_unfit_path(report, train, out)
     if target in ignore:
@@ -139,8 +139,8 @@ def how_to_go_on(checkpoint: Path) -> str:
 
 def rows_of(train: Path, target: str) -> tuple[pa.Table, pa.Array]:
     """The whole table without the labels, and the labels."""
-    table, column = split_target(whole_table(train), target)
-    return table, as_class_labels(column)
+    table, column = split_target(whole_table(train, target), target)
+    return table, as_class_labels(column, target)
 
 
 def without_column(table: pa.Table, name: str) -> pa.Table:

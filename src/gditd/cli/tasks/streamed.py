@@ -27,9 +27,9 @@ def drawn(train: Path, target: str, *, stream: bool | None, quiet: bool, **setti
         return GDITDClassifier(**settings)._draw(source, target, tell=bars.tell)
 
 
-def whole_table(train: Path) -> pa.Table:
+def whole_table(train: Path, target: str) -> pa.Table:
     """A file, or a folder of Parquet files."""
-    return ParquetSource(train).read() if train.is_dir() else read_table(train)
+    return ParquetSource(train).read() if train.is_dir() else read_table(train, target)
 
 
 class Bars:

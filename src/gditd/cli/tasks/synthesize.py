@@ -36,7 +36,7 @@ def synthesize_file(
     refuse_unwritable(out)
     refuse_same_file(out, path)
     started = time.monotonic()
-    real = read_table(path)
+    real = read_table(path, target)
     with bar("mixing", "rows", quiet=quiet) as report:
         made = synthesize(
             real, target, rows=rows, neighbours=neighbours, seed=seed, ignore=ignore, check=check, progress=report
