@@ -28,6 +28,12 @@ def test_pasted_rows_in_other_styles(page, rows, classifier, style):
         expect(page.locator("#notes")).to_contain_text("no line of column names")
 
 
+def test_texts_with_commas_stay_where_numbers_have_decimal_commas(page, rows, classifier):
+    paste(page, as_csv(rows.assign(size="1,5"), sep=";", decimal=","))
+    assert verdicts_on(page) == classifier.verdict(rows)["verdict"].tolist()
+    assert page.locator('#verdicts-body td:text-is("1,5")').count() == 40
+
+
 def test_a_chosen_file(page, rows, tmp_path):
     path = tmp_path / "Fälle.csv.gz"
     rows.assign(remark="<b>bold</b>").to_csv(path, index=False)

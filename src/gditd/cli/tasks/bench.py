@@ -77,7 +77,7 @@ def bench(wishes: Wishes, *, out: Path | None, data: Path | None, workers: int, 
     started = time.monotonic()
     with kept_if_interrupted(out):
         outcome = measured(experiments, out=out, data=folder, workers=workers, quiet=quiet)
-        for note in [*notes, *outcome.notes]:
+        for note in [] if quiet else [*notes, *outcome.notes]:
             tell(f"note: {note}")
         if out is not None:
             facts = context(add_run(out, this_run(time.monotonic() - started, workers, outcome)), outcome.versions)

@@ -48,9 +48,10 @@ def fit(
     """Fit, save, and say what came out."""
     out = out or Path(default_name(train))
     refuse_unwritable(out)
-    refuse_same_file(out, *(path for path in (train, ood, sign) if path is not None))
+    inputs = [path for path in (train, ood, sign) if path is not None]
+    refuse_same_file(out, *inputs)
     if report is not None:
-        refuse_unfit_path(report, train, out)
+        refuse_unfit_path(report, *inputs, out)
     if target in ignore:
         raise ValueError(f'column "{target}" is both --target and --ignore: leave out one of them')
     if calibration == "cross" and PRESETS[preset].n_members == 1:

@@ -1,7 +1,7 @@
 /**
  * Reads a file or a text as CSV away from the page's own thread and hands rows on in chunks.
  *
- * In: {file | text, expected, chunkCells} once, then "next" for each chunk wanted.
+ * In: {file | text, expected, numbers, chunkCells} once, then "next" for each chunk wanted.
  * Out: {columns, note}, then {rows, share} and at last {done: true}; or {error} in words.
  */
 
@@ -36,9 +36,9 @@ self.onmessage = async ({ data }) => {
   }
 };
 
-/** @param {{file?: File, text?: string, expected: string[], chunkCells: number}} job */
+/** @param {{file?: File, text?: string, expected: string[], numbers: string[], chunkCells: number}} job */
 async function read(job) {
-  const table = new Table(job.expected, job.chunkCells);
+  const table = new Table(job.expected, job.numbers, job.chunkCells);
   for await (const { text, share } of job.file ? textOf(job.file) : [{ text: job.text ?? "", share: 1 }]) {
     table.push(text);
     await table.handOn(share);
@@ -49,12 +49,15 @@ async function read(job) {
 
 /** Records to a header and rows that fit it. */
 class Table {
-  /** @param {string[]} expected the model's columns @param {number} chunkCells */
-  constructor(expected, chunkCells) {
+  /** @param {string[]} expected the model's columns @param {string[]} numbers of numbers @param {number} chunkCells */
+  constructor(expected, numbers, chunkCells) {
     this.expected = expected;
+    this.numbers = new Set(numbers);
     this.chunkCells = chunkCells;
     /** @type {string[] | null} */
     this.columns = null;
+    /** @type {string[]} the model's name for each column */
+    this.known = [];
     /** @type {string[][]} */
     this.rows = [];
     this.sample = "";
@@ -111,7 +114,12 @@ class Table {
           "quote the fields that hold the delimiter, or complete the row",
       );
     }
-    this.rows.push(this.decimalComma ? fields.map(withDecimalPoint) : fields);
+    this.rows.push(this.decimalComma ? this.#pointed(fields) : fields);
+  }
+
+  /** A row with points in its numbers; a text such as 1,5 may be a size. @param {string[]} fields */
+  #pointed(fields) {
+    return fields.map((field, place) => (this.numbers.has(this.known[place]) ? withDecimalPoint(field) : field));
   }
 
   /** Whether a first line looks like a row: as wide as the model's table, and none of its names. */
@@ -126,6 +134,8 @@ class Table {
     const doubled = columns.find((name, place) => columns.indexOf(name) !== place);
     if (doubled !== undefined) throw new CsvError(`there is more than one column named "${doubled}": rename them`);
     this.columns = columns;
+    // A model that learned from columns without names takes them by their place, whatever they are called.
+    this.known = columns.some((name) => this.expected.includes(name)) ? columns : this.expected;
     postMessage({ columns, note });
   }
 }

@@ -157,7 +157,7 @@ export function parseCsv(text, delimiter = csvShape(text).delimiter) {
 
 /** A number with a decimal comma gets a point; anything else stays. @param {string} field */
 export function withDecimalPoint(field) {
-  return /^[+-]?\d+,\d+$/.test(field) ? field.replace(",", ".") : field;
+  return /^\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*$/.test(field) ? field.replace(",", ".") : field;
 }
 
 /** One field as CSV has it. @param {string} field */

@@ -30,9 +30,10 @@ const ASKED_AT_ONCE = 10_000;
  */
 export async function load(service, schema, source, alpha, signal, watcher) {
   const expected = schema.columns.map((column) => column.name);
+  const numbers = schema.columns.filter((column) => column.kind === "number").map((column) => column.name);
   /** @type {Rows | null} */
   let rows = null;
-  for await (const message of readTable(source, expected, signal)) {
+  for await (const message of readTable(source, expected, numbers, signal)) {
     if ("columns" in message) {
       const modelNames = matchColumns(message.columns, schema.columns);
       rows = new Rows(message.columns, modelNames, schema.classes, schema.rule !== "sign");

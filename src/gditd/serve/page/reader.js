@@ -14,10 +14,11 @@ const NO_TEXT = /\.(parquet|arrow|feather|xlsx?|ods|zip)$/i;
  * Read a file or a text; first the head, then chunks of rows.
  * @param {{file?: File, text?: string}} source
  * @param {string[]} expected the model's columns, for text without a line of names
+ * @param {string[]} numbers those of them that hold numbers: only there a decimal comma becomes a point
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<Head | Chunk>}
  */
-export async function* readTable(source, expected, signal) {
+export async function* readTable(source, expected, numbers, signal) {
   if (source.file && NO_TEXT.test(source.file.name)) {
     throw new Error(
       `"${source.file.name}" is not a text table: save it as CSV and drop it here, or give it to gditd predict.`,
@@ -26,7 +27,7 @@ export async function* readTable(source, expected, signal) {
   const worker = new Worker(new URL("./csv-worker.js", import.meta.url), { type: "module" });
   try {
     const messages = queueOf(worker, signal);
-    worker.postMessage({ ...source, expected, chunkCells: CHUNK_CELLS });
+    worker.postMessage({ ...source, expected, numbers, chunkCells: CHUNK_CELLS });
     worker.postMessage("next");
     for (;;) {
       const message = await messages.next();
