@@ -85,6 +85,7 @@ def test_what_it_says_to_type_works(shown, run):
 
 def test_json_and_an_earlier_demo(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GDITD_VERIFY", "of-models-by-others.pub.pem")
     (tmp_path / "gditd-demo").mkdir()
     demo = ("demo", "--rows", 500, "--seed", 3)
     quiet = run(*demo, "--quiet")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gditd import GDITDClassifier
+from gditd import GDITDClassifier, load
 from gditd.atomic import whole_folder
 from gditd.cli.console import collected_notes, print_json
 from gditd.cli.progress import bar
@@ -18,7 +18,6 @@ from gditd.cli.tasks.demo.files import Files, refuse_unfit_folder
 from gditd.cli.tasks.demo.tables import NEVER_SEEN, TARGET, desk_tables
 from gditd.cli.tasks.explain import explanations
 from gditd.cli.tasks.fit import learn
-from gditd.cli.tasks.models import load_classifier
 from gditd.cli.tasks.predict import Judge
 from gditd.cli.tasks.tables import split_target
 from gditd.cli.tasks.writers import CsvWriter, write_table
@@ -103,7 +102,7 @@ def strangest(files: Files) -> list[dict[str, Any]]:
     places = [int(group[score[group].argmax()]) for group in groups if len(group)]
     if not places:
         return []
-    model = load_classifier(files.model).set_params(on_error="ood")
+    model = load(files.model).set_params(on_error="ood")  # made just now: nobody need vouch for it
     found = explanations(model, files.new, sorted(place + 1 for place in places))
     documents = [{TARGET: kind[document["row"] - 1], **document} for document, _ in found]
     return sorted(documents, key=lambda document: -document["ood_score"])
