@@ -119,5 +119,5 @@ def test_limits_are_where_verdicts_change():
     frame, labels = mixed_table()
     model = quick().fit(frame, labels)
     limits = class_limits(model, 0.1)
-    rejected = model.class_scores(frame) < limits
+    rejected = model.model_.scored(model._encode(frame).values).classes < limits
     assert np.array_equal(rejected, model.p_values(frame) < 0.1)

@@ -208,13 +208,13 @@ class GDITDClassifier(Detector):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return a probability per known class (n, classes), calibrated on rows the members did not see."""
         encoded = self._encode(X)
-        probabilities: FloatArray = np.exp(self.model_.named(encoded.values).log_probabilities)
+        probabilities: FloatArray = np.exp(self.model_.log_probabilities(encoded.values))
         return probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most likely known class of each row."""
         encoded = self._encode(X)
-        labels: NDArray[Any] = self.classes_[self.model_.named(encoded.values).log_probabilities.argmax(axis=1)]
+        labels: NDArray[Any] = self.classes_[self.model_.log_probabilities(encoded.values).argmax(axis=1)]
         return labels
 
     def ood_score(self, X: Any) -> FloatArray:

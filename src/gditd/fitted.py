@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from gditd.tables import TableEncoder
 from gditd.training import Cohort
 from gditd.training.cohort import Backbone
 from gditd.views import Forecast, Fusion
+from gditd.views.looks import Looks
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,12 @@ class Scored:
 
 @dataclass(frozen=True)
 class Named(Scored):
-    """Besides those scores, which class a row is of if it is of any: logarithms of probabilities (n, classes)."""
+    """Besides those scores, how strange rows are (n,), and logarithms of the classes' probabilities (n, classes).
 
+    These two may go by what the rows that calibrate have taught.
+    """
+
+    ood_scores: FloatArray
     log_probabilities: FloatArray
 
 
@@ -65,29 +70,37 @@ class FittedModel:
         return Scored(scores, scores[:, None])
 
     def ood_scores(self, values: Tensor) -> FloatArray:
-        """Minus the largest score of each row, (n,): how strange it is, whichever class is the likeliest."""
+        """How strange each row is, (n,), whichever class is the likeliest."""
         if self.fusion is None:
-            largest: FloatArray = self._by_zeta(values).classes.max(axis=1)
-            return -largest
-        strangeness = self.fusion.strangeness(self.fusion.look(self.cohort, values))
-        return -self._lessened(-strangeness[:, None], values)[:, 0]
+            return strangeness_of(self._by_zeta(values).classes)
+        return self._strangeness(self.fusion, self.fusion.look_completely(self.cohort, values), values)
 
     def named(self, values: Tensor) -> Named:
-        """Score encoded rows, and say how likely each class is, which costs more."""
+        """Score encoded rows in all ways, which costs more."""
         if self.fusion is None:
             scored = self._by_zeta(values)
             log_p = log_softmax(scored.classes.astype(np.float64) / self.temperature, axis=1)
-            return Named(scored.classes, scored.by_fold, log_p)
-        scores, log_p = self.fusion.named(self.fusion.look(self.cohort, values), values)
-        lessened = self._lessened(scores, values)
-        return Named(lessened, lessened[:, None], log_p)
+            return Named(scored.classes, scored.by_fold, strangeness_of(scored.classes), log_p)
+        looks, complete = self.fusion.look_twice(self.cohort, values)
+        scores = self._lessened(self.fusion.scores(looks), values)
+        strangeness = self._strangeness(self.fusion, complete, values)
+        return Named(scores, scores[:, None], strangeness, self.fusion.named(complete, values))
+
+    def log_probabilities(self, values: Tensor) -> FloatArray:
+        """Of each class, (n, classes), for encoded rows."""
+        if self.fusion is None:
+            return self.named(values).log_probabilities
+        return self.fusion.named(self.fusion.look_completely(self.cohort, values), values)
 
     def class_scores(self, values: Tensor) -> FloatArray:
-        """Scores (n, classes) that go by what names the class; a row's largest is the same as that of `scored`."""
+        """Scores (n, classes) that go by what ranks rows; a row's largest is minus its OOD score."""
         if self.fusion is None:
             return self._by_zeta(values).classes
-        looks = self.fusion.look(self.cohort, values)
-        return self._lessened(self.fusion.scores_by(self.fusion.log_probabilities(looks, values), looks), values)
+        looks = self.fusion.look_completely(self.cohort, values)
+        return self._lessened(self.fusion.scores_by(self.fusion.named(looks, values), looks), values)
+
+    def _strangeness(self, fusion: Fusion, looks: Looks, values: Tensor) -> FloatArray:
+        return -self._lessened(-fusion.strangeness(looks)[:, None], values)[:, 0]
 
     def _by_zeta(self, values: Tensor) -> Scored:
         zeta = self.zeta(values)
@@ -134,6 +147,16 @@ class FittedModel:
     @cached_property
     def _evidence(self) -> Tensor:
         return torch.tensor(self.encoder.evidence_features, dtype=torch.int64)
+
+    @property
+    def as_calibrated(self) -> FittedModel:
+        """The same without all that rows taught which calibrate it: it meets these as it would meet new ones."""
+        return self if self.fusion is None else replace(self, fusion=self.fusion.as_calibrated)
+
+    @property
+    def ranks_as_calibrated(self) -> bool:
+        """Whether OOD scores are what p-values are made of, and know nothing else."""
+        return self.fusion is None or self.fusion.complete is None
 
     # --- the model file ---
 
@@ -204,3 +227,9 @@ class FittedModel:
         scored = self.named(torch.zeros(2, self.encoder.width))
         if self.calibrator is not None:
             self.p_values(scored.by_fold)
+
+
+def strangeness_of(scores: FloatArray) -> FloatArray:
+    """Minus the largest score of each row, (n,)."""
+    largest: FloatArray = scores.max(axis=1)
+    return -largest

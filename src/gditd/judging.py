@@ -24,12 +24,15 @@ ROWS_AT_A_TIME = 65_536
 
 @dataclass(frozen=True)
 class Judgement:
-    """Of n rows: the winning class number or OOD (n,), scores, p-values and log probabilities (n, classes).
+    """Of n rows: the winning class number or OOD, and how strange they are, (n,); and of each class (n, classes).
 
-    P-values are NaN where the model is not calibrated, and 0 for rows that could not be read, which are OOD.
+    Of each class there are the scores that verdicts go by, p-values and log probabilities. P-values are NaN where the
+    model is not calibrated, and 0 for rows that could not be read, which are OOD. `ood_score` is higher for stranger
+    rows. It ranks them, and may know more than the scores.
     """
 
     winners: NDArray[np.int64]
+    ood_score: FloatArray
     scores: FloatArray
     p: NDArray[np.float64]
     log_probabilities: FloatArray
@@ -46,12 +49,6 @@ class Judgement:
         best: NDArray[np.float64] = self.p.max(axis=1)
         return best
 
-    @property
-    def ood_score(self) -> FloatArray:
-        """Higher = stranger, (n,)."""
-        strangeness: FloatArray = -self.scores.max(axis=1)
-        return strangeness
-
 
 def judge(
     model: FittedModel, encoded: EncodedTable, *, rule: Rule, alpha: float, control: Control = "row"
@@ -63,7 +60,7 @@ def judge(
         raise ValueError('control="table" needs p-values: fit with rule="conformal", or leave it out')
     check_alpha(alpha)
     parts = [judged_part(model, values) for values in torch.split(encoded.values, ROWS_AT_A_TIME)]
-    scores, p, log_probabilities = (np.concatenate(own) for own in zip(*parts, strict=True))
+    ood_score, scores, p, log_probabilities = (np.concatenate(own) for own in zip(*parts, strict=True))
     unread = list(encoded.row_errors)
     p[unread] = 0.0
     if rule == "sign":
@@ -73,11 +70,11 @@ def judge(
     else:
         winners = np.where(false_discovery(p, alpha)[1], OOD, log_probabilities.argmax(axis=1))
     winners[unread] = OOD
-    return Judgement(winners, scores, p, log_probabilities)
+    return Judgement(winners, ood_score, scores, p, log_probabilities)
 
 
-def judged_part(model: FittedModel, values: Tensor) -> tuple[FloatArray, NDArray[np.float64], FloatArray]:
-    """Scores, p-values and log probabilities of encoded rows, (n, classes) each."""
+def judged_part(model: FittedModel, values: Tensor) -> tuple[FloatArray, FloatArray, NDArray[np.float64], FloatArray]:
+    """OOD scores (n,) of encoded rows; scores, p-values and log probabilities, (n, classes) each."""
     scored = model.named(values)
     p = np.full(scored.classes.shape, np.nan) if model.calibrator is None else model.p_values(scored.by_fold)
-    return scored.classes, p, scored.log_probabilities
+    return scored.ood_scores, scored.classes, p, scored.log_probabilities

@@ -72,7 +72,7 @@ PRESETS = {
 
 # How many trees or ferns the views of each setting have; ranges are those of a mixed forest's first trees.
 MANY_TREES: Mapping[str, int] = {"mixed-forest": 60, "mixed-ranges": 60, "forest": 60, "fern-likelihood": 64}
-NAMING_TREES: Mapping[str, int] = {"all": 100, "few": 0}  # of the forest that only names classes
+NAMING_TREES: Mapping[str, int] = {"all": 100, "few": 0}  # of a forest that only names classes
 LEFT_OUT: Mapping[str, int] = {"zeta": 0, "all": 6, "few": 4}  # classes at the most, to see which views catch them
 FEWEST_TREES, MOST_TREES, COLUMNS_OF_A_TREE = 20, 36, 24  # of each forest of "few", before what time is left
 FEW_WITH_RANGES = 12

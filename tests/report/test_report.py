@@ -104,9 +104,22 @@ def test_rows_held_out_are_those_that_calibrate(counts):
     frame, labels = mixed_table(counts)
     model = quick().fit(frame, labels)
     held_out = held_out_rows(model, np.searchsorted(model.classes_, labels))
-    own = model.class_scores(frame[held_out])
+    own = model.model_.scored(model._encode(frame[held_out]).values).classes
     own = -own[np.arange(len(own)), np.searchsorted(model.classes_, labels[held_out])]
     assert np.allclose(np.sort(own), np.sort(model.model_.calibrator.state()[1]["scores"]))
+
+
+def test_figures_of_rows_held_out_are_by_what_they_did_not_teach(tmp_path):
+    """What ranks rows and names classes learned from them too, and is surer of them than of new ones."""
+    frame, labels = mixed_table((70, 80, 110))
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random(len(labels)) < 0.25, rng.permutation(labels), labels)
+    model = quick(preset="default").fit(frame, labels)
+    held_out = held_out_rows(model, np.searchsorted(model.classes_, labels))
+    reported = fit_report(model, frame, labels, tmp_path / "r.html")["id_accuracy"]
+    assert reported < (model.predict(frame[held_out]) == labels[held_out]).mean()
+    model.model_ = model.model_.as_calibrated
+    assert reported == (model.predict(frame[held_out]) == labels[held_out]).mean()
 
 
 @pytest.mark.parametrize(

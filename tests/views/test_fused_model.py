@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_digits
 
 import gditd
 from gditd import GDITDClassifier, metrics
 from gditd.model_file import ModelFileError
-from gditd.views.forest import Forest
+from gditd.views import fuse
+from gditd.views.looks import ViewSet
 from tests.raw_tables import small_backbone
 
 pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
@@ -57,9 +59,12 @@ def test_the_forecast_says_about_what_comes(case):
 
 def test_the_ood_score_is_minus_the_largest_score_to_the_bit(case):
     model, _, (new, _), unseen = case
-    for rows in (new, unseen):
-        scores = model.model_.scored(model._encode(rows).values).classes
-        np.testing.assert_array_equal(model.ood_score(rows), -scores.max(axis=1))
+    for own in (model.model_, model.model_.as_calibrated):
+        for rows in (new, unseen):
+            values = model._encode(rows).values
+            np.testing.assert_array_equal(own.ood_scores(values), -own.class_scores(values).max(axis=1))
+            np.testing.assert_array_equal(own.ood_scores(values), own.named(values).ood_scores)
+    np.testing.assert_array_equal(own.ood_scores(values), -own.scored(values).classes.max(axis=1))
 
 
 def test_views_and_weights(case):
@@ -88,18 +93,37 @@ def test_probabilities_agree_with_the_prediction(case):
     assert -np.log(probabilities[np.arange(len(y)), y]).mean() < 0.2
 
 
-def test_what_names_the_class_decides_nothing_else(case):
-    """It learned from the rows that calibrate, so no OOD score and no alarm may depend on it."""
+def test_no_alarm_depends_on_what_rows_that_calibrate_have_taught(case):
     model, known, (new, _), unseen = case
-    unnamed = copy.copy(model)
-    unnamed.model_ = replace(model.model_, fusion=replace(model.model_.fusion, naming=None))
+    calibrated = copy.copy(model)
+    calibrated.model_ = model.model_.as_calibrated
     for rows in (known[0], new, unseen):
-        np.testing.assert_array_equal(unnamed.ood_score(rows), model.ood_score(rows))
-        np.testing.assert_array_equal(unnamed.p_values(rows), model.p_values(rows))
+        np.testing.assert_array_equal(calibrated.p_values(rows), model.p_values(rows))
         np.testing.assert_array_equal(
-            unnamed.verdict(rows)["verdict"] == "OOD", model.verdict(rows)["verdict"] == "OOD"
+            calibrated.verdict(rows)["verdict"] == "OOD", model.verdict(rows)["verdict"] == "OOD"
         )
-    assert np.abs(unnamed.predict_proba(new) - model.predict_proba(new)).max() > 0.01
+    assert np.abs(calibrated.predict_proba(new) - model.predict_proba(new)).max() > 0.01
+    assert np.abs(calibrated.ood_score(new) - model.ood_score(new)).max() > 0.1
+
+
+@pytest.mark.parametrize("preset", ["default", "fast"])
+def test_rows_that_calibrate_sharpen_the_score(preset):
+    """Of thirty digits a class, some ten calibrate: what knows them all tells a digit that nobody labelled better."""
+    assert np.mean([gain_by_calibrating_rows(preset, np.random.default_rng(seed)) for seed in range(6)]) > 0.002
+
+
+def gain_by_calibrating_rows(preset, rng):
+    """How much more AUROC the score has for knowing the rows that calibrate."""
+    images, y = load_digits(return_X_y=True)
+    unseen, *known = rng.permutation(10)[:6]
+    teach = np.concatenate([rng.permutation(np.flatnonzero(y == c))[:30] for c in known])
+    judged = np.setdiff1d(np.flatnonzero(np.isin(y, [unseen, *known])), teach)
+    model = GDITDClassifier(preset=preset, max_epochs=10, random_state=0).fit(images[teach], y[teach])
+    values, is_ood = model._encode(images[judged]).values, y[judged] == unseen
+    with_them, without = (
+        metrics.ood_auroc(is_ood, own.ood_scores(values)) for own in (model.model_, model.model_.as_calibrated)
+    )
+    return with_them - without
 
 
 def test_class_scores_go_by_what_names_the_class(case):
@@ -110,19 +134,40 @@ def test_class_scores_go_by_what_names_the_class(case):
         np.testing.assert_array_equal(-scores.max(axis=1), model.ood_score(rows))
 
 
-def test_what_names_the_class_learned_from_every_row(case, monkeypatch):
+def test_what_ranks_rows_learned_from_every_row_and_what_calibrates_from_none_that_does(case, monkeypatch):
     _, (rows, y), _, _ = case
     learned = []
-    grow = Forest.learn.__func__
+    learn = ViewSet.regrown
 
-    def noted(cls, lesson, *settings):
-        learned.append((cls, len(lesson.rows)))
-        return grow(cls, lesson, *settings)
+    def noted(self, lesson, *settings):
+        views = learn(self, lesson, *settings)
+        learned.append((views, lesson.rows))
+        return views
 
-    monkeypatch.setattr(Forest, "learn", classmethod(noted))
+    monkeypatch.setattr(ViewSet, "regrown", noted)
     model = GDITDClassifier(backbone=small_backbone, max_epochs=1, random_state=0).fit(rows, y)
-    assert learned[-1] == (Forest, len(rows))
-    assert max(count for _, count in learned[:-1]) <= len(rows) - len(model.model_.calibrator.state()[1]["scores"])
+    (complete, every_row), (calibrated, taught) = learned
+    assert model.model_.fusion.complete is complete
+    assert model.model_.fusion.views is calibrated
+    assert len(every_row) == len(rows)
+    assert len(taught) == len(rows) - len(model.model_.calibrator.state()[1]["scores"])
+
+
+def test_where_a_forest_learns_from_fewer_rows_than_there_are_none_is_missed(case, monkeypatch):
+    _, (rows, y), (new, _), _ = case
+    monkeypatch.setattr(fuse, "MOST_ROWS", 300)
+    model = GDITDClassifier(backbone=small_backbone, max_epochs=1, random_state=0).fit(rows, y)
+    assert model.model_.fusion.complete is None
+    values = model._encode(new).values
+    np.testing.assert_array_equal(model.ood_score(new), -model.model_.scored(values).classes.max(axis=1))
+
+
+def test_the_plain_forest_names_classes_whether_it_is_a_view_or_not(case):
+    model = case[0]
+    fusion = model.model_.fusion
+    in_views = fusion.complete.forests.get("forest")
+    assert fusion.naming is (in_views if fusion.namer is None else fusion.namer)
+    assert (fusion.namer is None) == (in_views is not None)
 
 
 def test_the_fast_preset_names_by_what_scores():

@@ -48,6 +48,7 @@ def fit_report(
     held_out = held_out_rows(model, codes)
     if held_out is not None:
         rows, codes, words = rows.filter(pa.array(held_out)), codes[held_out], words[held_out]
+        model.model_ = model.model_.as_calibrated  # they taught some of what ranks rows and names their classes
     numbers = np.arange(1, len(codes) + 1) if held_out is None else np.flatnonzero(held_out) + 1
     scored, collected = look_at(model, rows, codes, words, numbers, alpha=None)
     figures = measured(model, scored, model.alpha)

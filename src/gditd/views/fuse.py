@@ -20,7 +20,7 @@ from gditd.views.forecast import Caught, Forecast
 from gditd.views.forest import Forest
 from gditd.views.fusion import Fusion, Scales
 from gditd.views.known_unknowns import FEWEST_ROWS, worth_learning
-from gditd.views.lesson import Lesson
+from gditd.views.lesson import MOST_ROWS, Lesson
 from gditd.views.looks import MOST_CLASSES, Looks, ViewSet
 from gditd.views.pooling import Pool
 from gditd.views.weights import Candidates, Trial, auroc, evenness, prior_weights, ranks_among
@@ -48,7 +48,7 @@ class Material:
     in `learned`, and not from those in `compared`. `aside` are rows that nobody learned from, by which the views are
     brought to one scale; `calibrating` are others of that kind, which will calibrate the model. `owners` says which of
     the table's columns each encoded one is of, `numbers` which encoded ones hold a number. `trees` says how many trees
-    or ferns each view has, and `naming_trees` how many the forest that only names classes; `budget` is how many
+    or ferns each view has, and `naming_trees` how many a forest that only names classes; `budget` is how many
     nanoseconds views may take for a row, if that matters. `ood` are rows known to be of no class.
     """
 
@@ -78,7 +78,7 @@ class Material:
         return self._lesson(cohort, np.union1d(self.taught, self.aside), None)
 
     def every_row(self, cohort: Cohort) -> Lesson:
-        """The same with the rows that calibrate, for what does not score."""
+        """The same with the rows that calibrate too, for what makes no p-values."""
         return self._lesson(cohort, np.concatenate([self.taught, self.aside, self.calibrating]), None)
 
     def _lesson(self, cohort: Cohort, rows: Codes, without: int | None) -> Lesson:
@@ -190,9 +190,12 @@ def learn_fusion(
     ]
     with one_thread():
         light = fusion.lightened(material.budget, cohort=cohort)
-        final = light.regrown(material.last_lesson(cohort), material.afforded_trees(light.views, cohort), ood)
-        if material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
-            final = replace(final, naming=Forest.learn(material.every_row(cohort), {"forest": material.naming_trees}))
+        last, every_row = material.last_lesson(cohort), material.every_row(cohort)
+        # Where there are more rows than a forest learns from anyway, those that calibrate are not missed.
+        complete = every_row if len(last.rows) < MOST_ROWS else None
+        final = light.regrown(last, complete, material.afforded_trees(light.views, cohort), ood)
+        if final.naming is None and material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
+            final = replace(final, namer=Forest.learn(every_row, {"forest": material.naming_trees}))
     return final, Forecast.of(caught, alpha)
 
 

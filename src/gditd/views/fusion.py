@@ -31,6 +31,8 @@ Floats = NDArray[np.float64]
 # it would give its name to rows that are hardly like it.
 MOST_BEHIND = 12.0
 
+NAMING = "forest"  # the forest whose votes name classes best; made-up rows take votes from rare ones
+
 
 @dataclass(frozen=True, eq=False)
 class Scales:
@@ -52,29 +54,58 @@ class Scales:
 class Fusion:
     """Views with their scales and weights, and the pool that names the class.
 
-    What scores a row must not have learned from the rows that calibrate. What only names its class may: `naming` is a
-    forest that learned from every row there is, and of a rare class each one counts.
+    What p-values rest on must not have learned from the rows that calibrate: `views` did not. What only ranks rows and
+    names their classes may: `complete` are the same views by the same networks, learned from every row there is; None
+    where these are so many that no forest learns from all of them. `namer` is a plain forest that learned from them to
+    name classes alone, where none of the views is one.
     """
 
     views: ViewSet
     scales: Scales
     weights: Floats
     pool: Pool
-    naming: Forest | None = None
+    complete: ViewSet | None = None
+    namer: Forest | None = None
 
     def look(self, cohort: Cohort, values: Tensor) -> Looks:
-        """Look at encoded rows (n, width)."""
+        """Look at encoded rows (n, width) with views that no calibrating row taught."""
         return self.views.look(cohort, values)
 
+    def look_completely(self, cohort: Cohort, values: Tensor) -> Looks:
+        """Look at them with views that every row taught."""
+        return self.ranking.look(cohort, values)
+
+    def look_twice(self, cohort: Cohort, values: Tensor) -> tuple[Looks, Looks]:
+        """Look in both ways; the networks run once."""
+        looks = self.look(cohort, values)
+        return looks, looks if self.complete is None else self.complete.look_again(cohort, values, looks)
+
+    @property
+    def ranking(self) -> ViewSet:
+        """The views by which rows are ranked."""
+        return self.views if self.complete is None else self.complete
+
+    @property
+    def as_calibrated(self) -> Fusion:
+        """The same without all that calibrating rows taught: it meets these as it would meet new ones."""
+        return replace(self, complete=None, namer=None)
+
+    @property
+    def naming(self) -> Forest | None:
+        """The forest whose votes name classes; None where those of all forests together do."""
+        return self.namer or self.ranking.forests.get(NAMING)
+
     def scores(self, looks: Looks) -> Floats:
-        """Scores (n, classes) that calibrating rows had no part in."""
+        """Scores (n, classes), of what no calibrating row taught if the looks are."""
         return self.scores_by(self.pool.log_probabilities(looks.zeta, looks.votes), looks)
 
-    def named(self, looks: Looks, values: Tensor) -> tuple[Floats, Floats]:
-        """Those scores, and the logarithm of each class's probability, (n, classes) both, for encoded rows."""
-        pooled = self.pool.log_probabilities(looks.zeta, looks.votes)
-        log_p = pooled if self.naming is None else self.log_probabilities(looks, values)
-        return self.scores_by(pooled, looks), log_p
+    def named(self, looks: Looks, values: Tensor) -> Floats:
+        """The logarithm of each class's probability, (n, classes), by all that was learned."""
+        naming = self.naming
+        if naming is None:
+            return self.pool.log_probabilities(looks.zeta, looks.votes)
+        walks = [walk for forest, walk in looks.walks if forest is naming] or [naming.walk(values)]
+        return self.pool.log_probabilities(looks.zeta, naming.class_votes(walks[0]).astype(np.float64))
 
     def strangeness(self, looks: Looks) -> Floats:
         """How strange rows are to all classes, (n,)."""
@@ -88,20 +119,14 @@ class Fusion:
         scores: Floats = -strangeness[:, None] - MOST_BEHIND * -np.expm1(-behind / MOST_BEHIND)
         return scores
 
-    def log_probabilities(self, looks: Looks, values: Tensor) -> Floats:
-        """Of each class, (n, classes), for encoded rows and what the views saw of them."""
-        if self.naming is None:
-            return self.pool.log_probabilities(looks.zeta, looks.votes)
-        votes = self.naming.class_votes(self.naming.walk(values))
-        return self.pool.log_probabilities(looks.zeta, votes.astype(np.float64))
-
     @property
     def widths(self) -> list[int]:
         """How many features each forest and the ferns take."""
-        forests = [*self.views.forests.values(), *([] if self.naming is None else [self.naming])]
+        sets = [self.views] if self.complete is None else [self.views, self.complete]
+        forests = [forest for own in sets for forest in own.forests.values()]
         return [
-            *(forest.trees.n_features for forest in forests),
-            *(own.n_features for own in self.views.ferns.values()),
+            *(forest.trees.n_features for forest in (forests if self.namer is None else [*forests, self.namer])),
+            *(ferns.n_features for own in sets for ferns in own.ferns.values()),
         ]
 
     def lightened(self, budget: float | None = None, *, cohort: Cohort) -> Fusion:
@@ -127,9 +152,12 @@ class Fusion:
         worth_it = {source: share for source, share in together.items() if share >= SMALLEST_SHARE_OF_SOURCE}
         return affordable(worth_it, costs_of_sources(self.views, cohort), budget)
 
-    def regrown(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> Fusion:
-        """Return the same with forests grown from more rows."""
-        return replace(self, views=self.views.regrown(lesson, trees, ood))
+    def regrown(
+        self, lesson: Lesson, every_row: Lesson | None, trees: Mapping[str, int], ood: Tensor | None = None
+    ) -> Fusion:
+        """Return the same with all that needs no network learned from more rows, and again from every row."""
+        complete = None if every_row is None else self.views.regrown(every_row, trees, ood)
+        return replace(self, views=self.views.regrown(lesson, trees, ood), complete=complete)
 
     def shares(self) -> dict[str, float]:
         """How much each view counts."""
@@ -146,22 +174,26 @@ class Fusion:
             "pool": np.array([self.pool.of_zeta, self.pool.of_votes]),
         }
         views = {f"view.{name}": value for name, value in self.views.state().items()}
-        naming = {} if self.naming is None else self.naming.state()
-        views |= {f"naming.{name}": value for name, value in naming.items()}
+        complete = {} if self.complete is None else self.complete.without_networks.state()
+        views |= {f"complete.{name}": value for name, value in complete.items()}
+        namer = {} if self.namer is None else self.namer.state()
+        views |= {f"namer.{name}": value for name, value in namer.items()}
         return views | {name: torch.from_numpy(value) for name, value in numbers.items()}
 
     @classmethod
     def from_state(cls, names: Sequence[str], tensors: dict[str, Tensor], n_classes: int) -> Fusion:
         """Undo `state`; ValueError where the numbers do not fit the views."""
-        own = part_of(tensors, "view.")
-        naming = part_of(tensors, "naming.")
+        own, complete, namer = (part_of(tensors, f"{part}.") for part in ("view", "complete", "namer"))
         knots, steps, weights, pool = (tensors[name].numpy() for name in ("knots", "steps", "weights", "pool"))
         if knots.shape != (len(names), len(SHARES)) or steps.shape != weights.shape or len(weights) != len(names):
             raise ValueError("the scales and weights do not fit the views")
+        views = ViewSet.from_state(names, own, n_classes)
+        of_networks = {name: value for name, value in own.items() if name.split(".")[0] in views.names_of_networks}
         return cls(
-            ViewSet.from_state(names, own, n_classes),
+            views,
             Scales([Scale(own_knots, float(step)) for own_knots, step in zip(knots, steps, strict=True)]),
             weights,
             Pool(float(pool[0]), float(pool[1])),
-            Forest.from_state(naming, n_classes) if naming else None,
+            ViewSet.from_state(names, of_networks | complete, n_classes) if complete else None,
+            Forest.from_state(namer, n_classes) if namer else None,
         )

@@ -131,6 +131,23 @@ class ViewSet:
             {name: ferns for name, ferns in self.ferns.items() if not ferns.units.keys().isdisjoint(names)},
         )
 
+    @property
+    def names_of_networks(self) -> list[str]:
+        """The names of the views that look at layers."""
+        return [name for name, view in self.views.items() if not view.of_columns]
+
+    @cached_property
+    def without_networks(self) -> ViewSet:
+        """Those of the views that look at columns alone."""
+        return self.only([name for name, source in zip(self.names, self.sources, strict=True) if source != NETWORKS])
+
+    def look_again(self, cohort: Cohort, values: Tensor, looks: Looks) -> Looks:
+        """Look at rows of which another set of these views, with the same networks, has seen `looks`."""
+        own = self.without_networks.look(cohort, values)
+        strangeness = looks.strangeness.copy()
+        strangeness[:, [source != NETWORKS for source in self.sources]] = own.strangeness
+        return Looks(strangeness, own.walks, looks.find_zeta)
+
     def look(self, cohort: Cohort, values: Tensor) -> Looks:
         """Look at encoded rows (n, width)."""
         strangeness, find_zeta = self._networks_and_columns(cohort, values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,8 @@ from gditd.integrations.onnx.builder import GraphBuilder, Value
 from gditd.integrations.onnx.looks import Sight, finite, strangeness
 from gditd.integrations.onnx.operations import product, reduced, side_by_side
 from gditd.views import Fusion
-from gditd.views.fusion import MOST_BEHIND
+from gditd.views.fusion import MOST_BEHIND, NAMING
+from gditd.views.looks import ViewSet
 from gditd.views.pooling import FEWEST_VOTES, Pool
 from gditd.views.scale import LARGE, SHARES, Scale
 
@@ -24,31 +25,59 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Fused:
-    """Scores, those that go by the likelihood of the class, and what ranks it, (n, classes) float64 each."""
+    """Scores, and what ranks the classes, (n, classes) float64 both."""
 
     scores: Value
-    named: Value
     ranking: Value
 
 
-def fused(graph: GraphBuilder, fusion: Fusion, sight: Sight) -> Fused:
-    """A score for each class, minus the strangeness and less the less likely the class is; and which is likeliest."""
-    views = fusion.views
-    votes = {name: forests.votes(graph, sight.features, forest) for name, forest in views.forests.items()}
-    seen = [strangeness(graph, view, sight) for view in views.views.values()]
-    seen += [forests.strangeness(graph, forest, sight.features, votes[name]) for name, forest in views.forests.items()]
-    seen += [ferns.strangeness(graph, own, sight.features) for own in views.ferns.values()]
-    shares = [forests.class_votes(graph, forest, votes[name]) for name, forest in views.forests.items()]
-    scaled = scales(graph, side_by_side(graph, seen), fusion.scales.of_view)
-    strange = product(graph, scaled, fusion.weights[:, None])
+def fused(graph: GraphBuilder, fusion: Fusion, sight: Sight) -> tuple[Fused, Fused]:
+    """What p-values go by, and what ranks rows and names their classes."""
     zeta = finite(graph, sight.mean_zeta)
-    logits = pooled(graph, fusion.pool, zeta, mean_of(graph, shares))
-    scores = class_scores(graph, strange, logits)
-    if fusion.naming is None:
-        return Fused(scores, scores, logits)
-    named = forests.class_votes(graph, fusion.naming, forests.votes(graph, sight.features, fusion.naming))
-    ranking = pooled(graph, fusion.pool, zeta, named)
-    return Fused(scores, class_scores(graph, strange, ranking), ranking)
+    seen = Seen.of(graph, fusion.views, sight, of_networks={})
+    logits = pooled(graph, fusion.pool, zeta, mean_of(graph, list(seen.votes.values())))
+    held_out = Fused(class_scores(graph, strange(graph, fusion, seen), logits), logits)
+    if fusion.complete is not None:
+        seen = Seen.of(graph, fusion.complete, sight, of_networks=seen.by_view)
+    ranking = pooled(graph, fusion.pool, zeta, naming_votes(graph, fusion, sight, seen))
+    return held_out, Fused(class_scores(graph, strange(graph, fusion, seen), ranking), ranking)
+
+
+def naming_votes(graph: GraphBuilder, fusion: Fusion, sight: Sight, seen: Seen) -> Value | None:
+    """The votes that name classes, (n, classes)."""
+    if fusion.namer is not None:
+        return forests.class_votes(graph, fusion.namer, forests.votes(graph, sight.features, fusion.namer))
+    return seen.votes.get(NAMING) or mean_of(graph, list(seen.votes.values()))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a set of views sees of rows: strangeness (n, views), that of views besides forests, and forests' votes."""
+
+    strangeness: Value
+    by_view: Mapping[str, Value]
+    votes: Mapping[str, Value]
+
+    @classmethod
+    def of(cls, graph: GraphBuilder, views: ViewSet, sight: Sight, *, of_networks: Mapping[str, Value]) -> Seen:
+        """Look; what views of layers see may be known already."""
+        known = {name: value for name, value in of_networks.items() if name in views.names_of_networks}
+        by_view = {name: known.get(name) or strangeness(graph, view, sight) for name, view in views.views.items()}
+        shares = {name: forests.votes(graph, sight.features, forest) for name, forest in views.forests.items()}
+        by_forest = [
+            forests.strangeness(graph, forest, sight.features, shares[name]) for name, forest in views.forests.items()
+        ]
+        by_ferns = [ferns.strangeness(graph, own, sight.features) for own in views.ferns.values()]
+        return cls(
+            side_by_side(graph, [*by_view.values(), *by_forest, *by_ferns]),
+            by_view,
+            {name: forests.class_votes(graph, forest, shares[name]) for name, forest in views.forests.items()},
+        )
+
+
+def strange(graph: GraphBuilder, fusion: Fusion, seen: Seen) -> Value:
+    """How strange rows are to all classes, (n, 1)."""
+    return product(graph, scales(graph, seen.strangeness, fusion.scales.of_view), fusion.weights[:, None])
 
 
 def class_scores(graph: GraphBuilder, strange: Value, logits: Value) -> Value:

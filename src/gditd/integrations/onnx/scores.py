@@ -19,7 +19,8 @@ from gditd.integrations.onnx.operations import as_double, as_single, between, si
 class Scores:
     """Of n rows: scores and mean zeta (n, classes), and what calibrating folds go by (n, folds * classes), float32.
 
-    `ranking` (n, classes), float64, ranks the classes by how likely they are.
+    A row's largest score is minus its OOD score. `ranking` (n, classes), float64, ranks the classes by how likely they
+    are.
     """
 
     classes: Value
@@ -63,9 +64,9 @@ def scores_in_company(graph: GraphBuilder, features: Value, model: FittedModel) 
         by_fold = side_by_side(graph, [[*members, mean][fold] for fold in model.folds.tolist()] or [mean])
         return Scores(mean, mean, by_fold, as_double(graph, mean))
     sight = Sight(graph, features=features, inputs=inputs, layers=layers, zeta=zeta, members=n_members)
-    both = fused(graph, model.fusion, sight)
-    named, calibrated = (as_single(graph, lessened(graph, own, evidence)) for own in (both.named, both.scores))
-    return Scores(named, mean, calibrated, both.ranking)
+    held_out, complete = fused(graph, model.fusion, sight)
+    calibrated, ranked = (as_single(graph, lessened(graph, own.scores, evidence)) for own in (held_out, complete))
+    return Scores(ranked, mean, calibrated, complete.ranking)
 
 
 def lessened(graph: GraphBuilder, scores: Value, evidence: Value | None) -> Value:

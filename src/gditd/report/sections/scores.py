@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,12 +23,7 @@ def scores(material: Material) -> Part:
     charts = [score_strips(material)]
     if material.calibrated:
         charts.append(p_value_strips(material))
-    said = score_words(material) + (
-        "A row is called OOD if its p-value is below alpha for every class; for a class that means a score beyond "
-        "its dashed line."
-        if material.calibrated
-        else "By the sign rule a row is called OOD if its score is above zero, the dashed line."
-    )
+    said = f"{score_words(material)} {verdict_words(material)}"
     return Part("scores", "OOD scores by class", paragraph(said) + side_by_side(charts))
 
 
@@ -34,7 +31,25 @@ def score_words(material: Material) -> str:
     """What the OOD score is."""
     views = material.model.summary()["views"]
     made = "is minus the largest zeta" if list(views) == ["zeta"] else "weighs how strange several views find a row"
-    return f"The OOD score {made}: the higher, the stranger. "
+    return f"The OOD score {made}: the higher, the stranger."
+
+
+def verdict_words(material: Material) -> str:
+    """When a row is called OOD."""
+    if not material.calibrated:
+        return "By the sign rule a row is called OOD if its score is above zero, the dashed line."
+    said = "A row is called OOD if its p-value is below alpha for every class"
+    if limits_in_scores(material):
+        return f"{said}; for a class that means a score beyond its dashed line."
+    return (
+        f"{said}. P-values come from rows held out of training, the score knows those too: sort by the score, "
+        "and take alarms from p-values."
+    )
+
+
+def limits_in_scores(material: Material) -> bool:
+    """Whether classes reject rows from some score on."""
+    return material.model.model_.ranks_as_calibrated
 
 
 def score_strips(material: Material) -> str:
@@ -42,10 +57,11 @@ def score_strips(material: Material) -> str:
     limits = -class_limits(material.model, material.alpha)
     values = material.scored.ood_score.astype(np.float64)
     scale = score_scale(values, limits, ~material.is_unseen)
-    items = class_strips(material, values, limits.tolist())
+    drawn = limits_in_scores(material)
+    items = class_strips(material, values, limits.tolist() if drawn else [None] * len(limits))
     drawing = strips(items, scale, title="OOD scores by class", axis="OOD score (logarithmic to the right)")
-    caption = "OOD scores of the rows of each true class, each as high as its fullest bar; dashed: where the class "
-    caption += "starts to reject."
+    caption = "OOD scores of the rows of each true class, each as high as its fullest bar"
+    caption += "; dashed: where the class starts to reject." if drawn else "."
     caption += " The last bar counts all rows beyond." if values.max() > scale.high else ""
     return figure("OOD scores", drawing, caption + material.left_out_of_charts())
 
@@ -62,7 +78,7 @@ def p_value_strips(material: Material) -> str:
     return figure("P-values", drawing, caption + material.left_out_of_charts())
 
 
-def class_strips(material: Material, values: NDArray[np.floating], limits: list[float]) -> list[Strip]:
+def class_strips(material: Material, values: NDArray[np.floating], limits: Sequence[float | None]) -> list[Strip]:
     """A strip for each class that has rows, and one for rows of unseen classes."""
     found = []
     for c in material.charted_classes():
