@@ -31,6 +31,7 @@ Codes = NDArray[np.int64]
 MOST_OF_A_TRIAL: Mapping[str, int] = {"mixed-forest": 15, "mixed-ranges": 15, "forest": 15, "fern-likelihood": 32}
 MOST_STRANGE = 800  # rows of a class left out that are looked at
 MOST_KNOWN = 1_200  # known rows that they are compared with
+FEWEST_MORE = 0.05  # of the rows that taught views: fewer, set aside, are not worth learning p-values' views anew
 MOST_CUT = 5_000  # rows that tell how evenly questions cut them
 MOST_CALIBRATING = 400  # rows of each known class that the forecast calibrates with
 
@@ -91,7 +92,7 @@ class Material:
         """How many trees or ferns the final views have: time that others left over goes to forests."""
         if self.budget is None:
             return self.trees
-        more_rows = 1 + len(self.aside) / len(self.taught)
+        more_rows = 1 + (len(self.aside) + len(self.calibrating)) / len(self.taught)
         return filled_up(self.trees, views, cohort, self.budget, more_rows=more_rows)
 
     def some(self, rows: Codes, most: int) -> Codes:
@@ -190,9 +191,11 @@ def learn_fusion(
     ]
     with one_thread():
         light = fusion.lightened(material.budget, cohort=cohort)
-        last, every_row = material.last_lesson(cohort), material.every_row(cohort)
-        # Where there are more rows than a forest learns from anyway, those that calibrate are not missed.
-        complete = every_row if len(last.rows) < MOST_ROWS else None
+        every_row = material.every_row(cohort)
+        # Where there are more rows than a forest learns from anyway, those held out are not missed.
+        complete = every_row if len(material.taught) < MOST_ROWS else None
+        few = complete is not None and len(material.aside) < FEWEST_MORE * len(material.taught)
+        last = None if few else material.last_lesson(cohort)
         final = light.regrown(last, complete, material.afforded_trees(light.views, cohort), ood)
         if final.naming is None and material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
             final = replace(final, namer=Forest.learn(every_row, {"forest": material.naming_trees}))

@@ -153,11 +153,14 @@ class Fusion:
         return affordable(worth_it, costs_of_sources(self.views, cohort), budget)
 
     def regrown(
-        self, lesson: Lesson, every_row: Lesson | None, trees: Mapping[str, int], ood: Tensor | None = None
+        self, lesson: Lesson | None, every_row: Lesson | None, trees: Mapping[str, int], ood: Tensor | None = None
     ) -> Fusion:
-        """Return the same with all that needs no network learned from more rows, and again from every row."""
-        complete = None if every_row is None else self.views.regrown(every_row, trees, ood)
-        return replace(self, views=self.views.regrown(lesson, trees, ood), complete=complete)
+        """Return the same with all that needs no network learned from more rows, and apart from that from every row.
+
+        None: there are not enough of them to learn anew.
+        """
+        views, complete = (None if own is None else self.views.regrown(own, trees, ood) for own in (lesson, every_row))
+        return replace(self, views=views or self.views, complete=complete)
 
     def shares(self) -> dict[str, float]:
         """How much each view counts."""
