@@ -200,7 +200,7 @@ class GDITDClassifier(Detector):
         """Scores (n, classes), higher = more that class.
 
         Where views are fused: minus how strange the row is, and less for a class the less likely it is. Otherwise zeta,
-        averaged over members; positive means inside that class's sphere.
+        averaged over members; positive means inside that class's sphere. The largest is minus the OOD score.
         """
         encoded = self._encode(X)
         return self.model_.class_scores(encoded.values)
@@ -218,7 +218,10 @@ class GDITDClassifier(Detector):
         return labels
 
     def ood_score(self, X: Any) -> FloatArray:
-        """Minus the largest class score: higher = more likely of no known class."""
+        """Return how strange each row is, (n,): higher = more likely of no known class.
+
+        To rank rows by. Where views are fused it knows every training row, also those that calibrate p-values.
+        """
         return self.model_.ood_scores(self._encode(X).values)
 
     def p_values(self, X: Any) -> FloatArray:

@@ -32,7 +32,7 @@ OUTPUTS = {
     "p_value": "of the best class, small means OOD; 0 for a row that cannot be read, NaN where nothing is calibrated",
     "ood_score": "higher = stranger",
     "zeta": "the networks' score of each class; positive means inside its sphere",
-    "class_scores": "the score of each class that verdicts go by, higher = more that class",
+    "class_scores": "the score of each class, higher = more that class; the largest is minus ood_score",
 }
 
 
