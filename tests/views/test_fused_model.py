@@ -134,23 +134,37 @@ def test_class_scores_go_by_what_names_the_class(case):
         np.testing.assert_array_equal(-scores.max(axis=1), model.ood_score(rows))
 
 
-def test_what_ranks_rows_learned_from_every_row_and_what_calibrates_from_none_that_does(case, monkeypatch):
-    _, (rows, y), _, _ = case
-    learned = []
+@pytest.fixture
+def learned_anew(monkeypatch):
+    """Sets of views learned once more, each with the number of its rows."""
+    found = []
     learn = ViewSet.regrown
 
     def noted(self, lesson, *settings):
         views = learn(self, lesson, *settings)
-        learned.append((views, lesson.rows))
+        found.append((views, len(lesson.rows)))
         return views
 
     monkeypatch.setattr(ViewSet, "regrown", noted)
+    return found
+
+
+def test_what_ranks_rows_learned_from_every_row_and_what_makes_p_values_from_none_that_calibrates(case, learned_anew):
+    _, (rows, y), _, _ = case
     model = GDITDClassifier(backbone=small_backbone, max_epochs=1, random_state=0).fit(rows, y)
-    (complete, every_row), (calibrated, taught) = learned
+    (views, n_taught), (complete, n_rows) = learned_anew
+    assert model.model_.fusion.views is views
     assert model.model_.fusion.complete is complete
-    assert model.model_.fusion.views is calibrated
-    assert len(every_row) == len(rows)
-    assert len(taught) == len(rows) - len(model.model_.calibrator.state()[1]["scores"])
+    assert n_rows == len(rows)
+    assert n_taught == len(rows) - len(model.model_.calibrator.state()[1]["scores"])
+
+
+def test_a_few_rows_set_aside_are_not_worth_learning_the_views_of_p_values_anew(learned_anew):
+    rows, y = blobs(np.random.default_rng(0), np.arange(N_CLASSES), 800)
+    model = GDITDClassifier(preset="fast", backbone=small_backbone, max_epochs=1, random_state=0).fit(rows, y)
+    ((complete, n_rows),) = learned_anew
+    assert model.model_.fusion.complete is complete
+    assert n_rows == len(rows)
 
 
 def test_where_a_forest_learns_from_fewer_rows_than_there_are_none_is_missed(case, monkeypatch):
