@@ -38,7 +38,7 @@ def measure(table: BenchTable, cell: Cell) -> dict[str, Any]:
     known, strange = (model._encode(table.take(part)).values for part in (rows.test, rows.ood))
     everything = all_views(model, train, labels)
     alone = [everything.look(fitted.cohort, values).strangeness for values in (known, strange)]
-    scaled = [fusion.scales(fusion.views.look(fitted.cohort, values).strangeness) for values in (known, strange)]
+    scaled = [fusion.scales(fusion.look_completely(fitted.cohort, values).strangeness) for values in (known, strange)]
     return {
         "table": table.name,
         "alone": {name: auroc(*own) for name, own in zip(everything.names, columns(alone), strict=True)},
