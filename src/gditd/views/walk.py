@@ -21,6 +21,11 @@ RANGE = np.dtype([("low", np.float32), ("high", np.float32), ("steepness", np.fl
 TOGETHER = 16  # rows that go through a tree side by side: while one waits for memory, the others step
 BLOCK_VALUES = 131_072  # of rows that go through a tree before the next: both stay in the cache meanwhile
 
+# Some rows come to a leaf long before others. All go so many steps more than there are doublings in a tree's nodes;
+# then those that have not arrived go on among themselves, a few steps at a time.
+STEPS_BEYOND = 9
+MORE_STEPS = 4
+
 
 @inlined
 def _child(node: Any, value: Any) -> Any:
@@ -42,6 +47,109 @@ def _surprise(own: Any, value: Any) -> Any:
     return own.worth * min(max(outside * own.steepness, np.float32(0)), np.float32(1))
 
 
+# What follows passes on, as tuples: `way`, a tree's nodes, the values of rows and how many a row has; `together`, the
+# first of a few rows and how many there are; `states`, for each row of a block, the node it is at, the rows that have
+# not come to a leaf, and surprise; `room`, for each row of a few, its node, surprise and where its values start.
+
+
+@inlined
+def _through_ranges(way: Any, ranges: Any, together: Any, states: Any, room: Any) -> None:
+    """Let a few rows go from the root, as many steps as ranges have a depth, and add up what these say."""
+    tree, values, width = way
+    own, depth = ranges
+    first, lanes = together
+    at, _, surprise = states
+    place_of, found, _ = room
+    beyond = np.uint32(len(own) - 1)
+    for lane in range(lanes):
+        place_of[lane] = 0
+        found[lane] = 0
+    for _ in range(depth):
+        row_start = first * width
+        for lane in range(lanes):
+            place = place_of[lane]
+            node = tree[place]
+            value = values[row_start + node.feature]
+            found[lane] += _surprise(own[min(place, beyond)], value)
+            place_of[lane] = _child(node, value)
+            row_start += width
+    for lane in range(np.uint64(lanes)):
+        at[first + lane] = place_of[lane]
+        surprise[first + lane] += found[lane]
+
+
+@inlined
+def _some_steps(way: Any, n_steps: Any, together: Any, states: Any, room: Any) -> None:
+    """Let a few of the rows that have not come to a leaf go on from where they are."""
+    tree, values, width = way
+    first, lanes = together
+    at, waiting, _ = states
+    place_of, _, starts = room
+    for lane in range(np.uint64(lanes)):
+        row = waiting[first + lane]
+        place_of[lane] = at[row]
+        starts[lane] = np.uint64(row) * width
+    for _ in range(n_steps):
+        for lane in range(lanes):
+            node = tree[place_of[lane]]
+            place_of[lane] = _child(node, values[starts[lane] + node.feature])
+    for lane in range(np.uint64(lanes)):
+        at[waiting[first + lane]] = place_of[lane]
+
+
+@inlined
+def _still_waiting(tree: NDArray[Any], states: Any, count: Any) -> Any:
+    """How many rows have not come to a leaf; they move to the front of those that had not before.
+
+    Without a branch, as above.
+    """
+    at, waiting, _ = states
+    kept = np.uint64(0)
+    for number in range(np.uint64(0), count):
+        row = waiting[number]
+        waiting[kept] = row
+        kept += np.uint64(tree[at[row]].left != at[row])
+    return kept
+
+
+@inlined
+def _first_steps(n_nodes: Any) -> Any:
+    """How many steps all rows go in a tree before it is asked who has come to a leaf."""
+    n_steps = STEPS_BEYOND
+    while n_nodes > 1:
+        n_nodes >>= 1
+        n_steps += 1
+    return n_steps
+
+
+@inlined
+def _through_tree(way: Any, ranges: Any, count: Any, states: Any, room: Any) -> None:
+    """Let so many rows go from the root to their leaves, and add up what ranges on their way say.
+
+    Whole groups are told apart from what is left: the compiler unrolls a loop whose length it knows.
+    """
+    tree, _, _ = way
+    at, waiting, _ = states
+    for row in range(np.uint32(count)):
+        at[row] = 0
+        waiting[row] = row
+    n_waiting, n_steps = count, _first_steps(len(tree))
+    if len(ranges[0]) > 1:
+        for first in range(np.uint64(0), count, np.uint64(TOGETHER)):
+            if first + np.uint64(TOGETHER) <= count:
+                _through_ranges(way, ranges, (first, TOGETHER), states, room)
+            else:
+                _through_ranges(way, ranges, (first, count - first), states, room)
+        n_waiting, n_steps = _still_waiting(tree, states, count), MORE_STEPS
+    while n_waiting:
+        for first in range(np.uint64(0), n_waiting, np.uint64(TOGETHER)):
+            if first + np.uint64(TOGETHER) <= n_waiting:
+                _some_steps(way, n_steps, (first, TOGETHER), states, room)
+            else:
+                _some_steps(way, n_steps, (first, n_waiting - first), states, room)
+        n_waiting, n_steps = _still_waiting(tree, states, n_waiting), MORE_STEPS
+
+
 def _walk(
     trees: tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int16]],
     tree_ranges: tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]],
@@ -60,54 +168,25 @@ def _walk(
     """
     nodes, node_counts, shares = trees
     ranges, range_counts, range_depths = tree_ranges
-    at, found = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.float32)
-    values, width = rows.reshape(-1), np.uint64(rows.shape[1])
-    totals, said, n_shares = sums.reshape(-1), shares.reshape(-1), np.uint64(shares.shape[1])
+    width, said, n_shares = np.uint64(rows.shape[1]), shares.reshape(-1), np.uint64(shares.shape[1])
     block = max(BLOCK_VALUES // rows.shape[1] // TOGETHER, 1) * TOGETHER
-    for first in range(0, len(rows), block):
-        end = min(first + block, len(rows))
-        start, range_start = 0, 0
+    at, waiting = np.empty(block, np.uint32), np.empty(block, np.uint32)
+    room = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.float32), np.empty(TOGETHER, np.uint64)
+    for start in range(0, len(rows), block):
+        values = rows[start : start + block].reshape(-1)
+        totals = sums[start : start + block].reshape(-1)
+        own_surprise = surprise[start : start + block]
+        count = np.uint64(len(own_surprise))
+        first_node, first_range = 0, 0
         for number in range(len(node_counts)):
-            count: Any = node_counts[number]
-            n_ranges: Any = np.uint32(range_counts[number])
-            tree = nodes[start : start + count]
-            own = ranges[range_start : range_start + n_ranges + 1]
-            start += count
-            range_start += n_ranges + 1
-            for group in range(first, end - TOGETHER + 1, TOGETHER):
-                at[:] = 0
-                found[:] = 0
-                for _ in range(range_depths[number]):
-                    row_start = np.uint64(group) * width
-                    for lane in range(TOGETHER):
-                        place = at[lane]
-                        node = tree[place]
-                        value = values[row_start + node.feature]
-                        found[lane] += _surprise(own[min(place, n_ranges)], value)
-                        at[lane] = _child(node, value)
-                        row_start += width
-                for lane in range(TOGETHER):
-                    surprise[group + lane] += found[lane]
-                moved = np.uint32(1)
-                while moved:
-                    moved = np.uint32(0)
-                    row_start = np.uint64(group) * width
-                    for lane in range(TOGETHER):
-                        node = tree[at[lane]]
-                        child = _child(node, values[row_start + node.feature])
-                        moved |= child ^ at[lane]
-                        at[lane] = child
-                        row_start += width
-                for lane in range(TOGETHER):
-                    _add(totals, group + lane, said, tree[at[lane]], n_shares)
-            for row in range(end - (end - first) % TOGETHER, end):
-                place, alone = np.uint32(0), np.float32(0)
-                while tree[place].left != place:
-                    value = rows[row, tree[place].feature]
-                    alone += _surprise(own[min(place, n_ranges)], value)
-                    place = _child(tree[place], value)
-                surprise[row] += alone
-                _add(totals, row, said, tree[place], n_shares)
+            tree = nodes[first_node : first_node + node_counts[number]]
+            own = ranges[first_range : first_range + range_counts[number] + 1]
+            first_node += len(tree)
+            first_range += len(own)
+            states = (at, waiting, own_surprise)
+            _through_tree((tree, values, width), (own, range_depths[number]), count, states, room)
+            for row in range(count):
+                _add(totals, row, said, tree[at[row]], n_shares)
 
 
 def _find_ranges(
