@@ -108,7 +108,7 @@ TENSORS: Final[tuple[tuple[str, Kind, str, str], ...]] = (
         "cuts are drawn at random between values of rows, and a leaf may be of one row",
     ),
     (r"fusion\.(view|complete)\..*\.classes", "figures", "class numbers", ""),
-    (r"fusion\.(knots|steps|weights|pool)", "figures", "scales and weights of the views", ""),
+    (r"fusion\.(knots|steps|weights|pool|naming_pool)", "figures", "scales and weights of the views", ""),
     (
         r"(network|head)\..*",
         "weights",

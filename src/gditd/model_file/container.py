@@ -16,7 +16,7 @@ from gditd.model_file.errors import ModelFileError, first_line
 from gditd.model_file.seal import LENGTH_BYTES, NO_CHECKSUM, UNSIGNED, Bytes, check_seal, has_seal, seal
 
 FORMAT: Final = "gditd-model"
-VERSION: Final = 6
+VERSION: Final = 7
 """One more whenever what a file holds changes its meaning. Earlier ones were never released, and are not read."""
 
 MEBIBYTE: Final = 1 << 20

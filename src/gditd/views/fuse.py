@@ -197,9 +197,21 @@ def learn_fusion(
         few = complete is not None and len(material.aside) < FEWEST_MORE * len(material.taught)
         last = None if few else material.last_lesson(cohort)
         final = light.regrown(last, complete, material.afforded_trees(light.views, cohort), ood)
-        if final.naming is None and material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
-            final = replace(final, namer=Forest.learn(every_row, {"forest": material.naming_trees}))
+        if light.naming is None and material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
+            trees = {"forest": material.naming_trees}
+            final = replace(final, namer=Forest.learn(every_row, trees))
+            light = replace(light, namer=Forest.learn(material.lesson(cohort), trees))
+        if complete is not None:
+            final = replace(final, naming_pool=naming_pool(light, material, cohort))
     return final, Forecast.of(caught, alpha)
+
+
+def naming_pool(fusion: Fusion, material: Material, cohort: Cohort) -> Pool:
+    """How much zeta and votes count in the names of classes, by a fusion that learned from no row held out."""
+    held_out = np.concatenate([material.aside, material.calibrating])
+    values = material.values[torch.from_numpy(held_out)]
+    looks = fusion.look(cohort, values)
+    return Pool.fit(looks.zeta, fusion.naming_votes(looks, values), material.codes[held_out])
 
 
 @dataclass(frozen=True, eq=False)

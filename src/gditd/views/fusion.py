@@ -57,7 +57,8 @@ class Fusion:
     What p-values rest on must not have learned from the rows that calibrate: `views` did not. What only ranks rows and
     names their classes may: `complete` are the same views by the same networks, learned from every row there is; None
     where these are so many that no forest learns from all of them. `namer` is a plain forest that learned from them to
-    name classes alone, where none of the views is one.
+    name classes alone, where none of the views is one. `naming_pool` is the pool by which classes are named, learned
+    from rows that calibrate too; None: it is `pool`.
     """
 
     views: ViewSet
@@ -66,6 +67,7 @@ class Fusion:
     pool: Pool
     complete: ViewSet | None = None
     namer: Forest | None = None
+    naming_pool: Pool | None = None
 
     def look(self, cohort: Cohort, values: Tensor) -> Looks:
         """Look at encoded rows (n, width) with views that no calibrating row taught."""
@@ -88,7 +90,7 @@ class Fusion:
     @property
     def as_calibrated(self) -> Fusion:
         """The same without all that calibrating rows taught: it meets these as it would meet new ones."""
-        return replace(self, complete=None, namer=None)
+        return replace(self, complete=None, namer=None, naming_pool=None)
 
     @property
     def naming(self) -> Forest | None:
@@ -101,11 +103,15 @@ class Fusion:
 
     def named(self, looks: Looks, values: Tensor) -> Floats:
         """The logarithm of each class's probability, (n, classes), by all that was learned."""
+        return (self.naming_pool or self.pool).log_probabilities(looks.zeta, self.naming_votes(looks, values))
+
+    def naming_votes(self, looks: Looks, values: Tensor) -> Floats:
+        """The votes that name classes, (n, classes), for rows and what the ranking views see of them."""
         naming = self.naming
         if naming is None:
-            return self.pool.log_probabilities(looks.zeta, looks.votes)
+            return looks.votes
         walks = [walk for forest, walk in looks.walks if forest is naming] or [naming.walk(values)]
-        return self.pool.log_probabilities(looks.zeta, naming.class_votes(walks[0]).astype(np.float64))
+        return naming.class_votes(walks[0]).astype(np.float64)
 
     def strangeness(self, looks: Looks) -> Floats:
         """How strange rows are to all classes, (n,)."""
@@ -174,8 +180,10 @@ class Fusion:
             "knots": np.stack([scale.knots for scale in self.scales.of_view]),
             "steps": np.array([scale.step for scale in self.scales.of_view]),
             "weights": self.weights,
-            "pool": np.array([self.pool.of_zeta, self.pool.of_votes]),
+            "pool": self.pool.state(),
         }
+        if self.naming_pool is not None:
+            numbers["naming_pool"] = self.naming_pool.state()
         views = {f"view.{name}": value for name, value in self.views.state().items()}
         complete = {} if self.complete is None else self.complete.without_networks.state()
         views |= {f"complete.{name}": value for name, value in complete.items()}
@@ -196,7 +204,8 @@ class Fusion:
             views,
             Scales([Scale(own_knots, float(step)) for own_knots, step in zip(knots, steps, strict=True)]),
             weights,
-            Pool(float(pool[0]), float(pool[1])),
+            Pool.from_state(pool),
             ViewSet.from_state(names, of_networks | complete, n_classes) if complete else None,
             Forest.from_state(namer, n_classes) if namer else None,
+            Pool.from_state(tensors["naming_pool"].numpy()) if "naming_pool" in tensors else None,
         )

@@ -12,9 +12,9 @@ from scipy.special import log_softmax
 Floats = NDArray[np.float64]
 
 FEWEST_VOTES = 0.01  # a class that no tree votes for is not impossible
-# Both weights are drawn to the same value, zeta's on a scale of its own: rows set aside are few, and those that tell
-# which side to believe are fewer. It also keeps a perfect separation from driving the weights to infinity.
-USUAL_WEIGHT = 2.0
+# Weights are drawn to these, zeta's on a scale of its own: rows held out are few, and those that tell which side to
+# believe are fewer. It also keeps a perfect separation from driving the weights to infinity.
+USUAL_WEIGHTS = np.array([1.0, 3.0])
 PULL = 0.3
 
 
@@ -39,11 +39,11 @@ class Pool:
             error = np.exp(log_p)
             error[rows, codes] -= 1.0
             slopes = [float((error * part).sum()) for part in (zeta_part, votes_part)]
-            away = weights - USUAL_WEIGHT
+            away = weights - USUAL_WEIGHTS
             value = -log_p[rows, codes].sum() + PULL * float(away @ away)
             return float(value), np.array(slopes) + 2 * PULL * away
 
-        found = minimize(cost, np.full(2, USUAL_WEIGHT), jac=True, bounds=[(0.0, 1e3), (0.0, 1e3)], method="L-BFGS-B")
+        found = minimize(cost, USUAL_WEIGHTS, jac=True, bounds=[(0.0, 1e3), (0.0, 1e3)], method="L-BFGS-B")
         of_zeta, of_votes = found.x.tolist()
         return cls(max(of_zeta, 1e-3) / scale, max(of_votes, 1e-3))
 
@@ -51,6 +51,16 @@ class Pool:
         """Of each class, (n, classes)."""
         logs: Floats = log_softmax(self.of_zeta * zeta + self.of_votes * log_votes(votes), axis=1)
         return logs
+
+    def state(self) -> Floats:
+        """Both weights."""
+        return np.array([self.of_zeta, self.of_votes])
+
+    @classmethod
+    def from_state(cls, weights: Floats) -> Pool:
+        """Undo `state`; ValueError where there are not two."""
+        of_zeta, of_votes = weights.tolist()
+        return cls(of_zeta, of_votes)
 
 
 def log_votes(votes: Floats) -> Floats:

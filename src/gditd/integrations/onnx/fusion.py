@@ -39,7 +39,7 @@ def fused(graph: GraphBuilder, fusion: Fusion, sight: Sight) -> tuple[Fused, Fus
     held_out = Fused(class_scores(graph, strange(graph, fusion, seen), logits), logits)
     if fusion.complete is not None:
         seen = Seen.of(graph, fusion.complete, sight, of_networks=seen.by_view)
-    ranking = pooled(graph, fusion.pool, zeta, naming_votes(graph, fusion, sight, seen))
+    ranking = pooled(graph, fusion.naming_pool or fusion.pool, zeta, naming_votes(graph, fusion, sight, seen))
     return held_out, Fused(class_scores(graph, strange(graph, fusion, seen), ranking), ranking)
 
 
