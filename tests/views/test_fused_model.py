@@ -15,6 +15,7 @@ from gditd import GDITDClassifier, metrics
 from gditd.model_file import ModelFileError
 from gditd.views import fuse
 from gditd.views.looks import ViewSet
+from gditd.views.pooling import Pool
 from tests.raw_tables import small_backbone
 
 pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
@@ -180,14 +181,41 @@ def test_the_plain_forest_names_classes_whether_it_is_a_view_or_not(case):
     model = case[0]
     fusion = model.model_.fusion
     in_views = fusion.complete.forests.get("forest")
-    assert fusion.naming is (in_views if fusion.namer is None else fusion.namer)
     assert (fusion.namer is None) == (in_views is not None)
+
+
+def test_names_go_by_all_forests_and_the_plain_one_counts_three_times(case):
+    model, _, (new, _), _ = case
+    fusion, values = model.model_.fusion, model._encode(new).values
+    mixed = fusion.complete.forests["mixed-forest"]
+    plain = fusion.namer or fusion.complete.forests["forest"]
+    looks = fusion.look_completely(model.model_.cohort, values)
+    of_mixed, of_plain = (forest.class_votes(forest.walk(values)) for forest in (mixed, plain))
+    np.testing.assert_allclose(fusion.naming_votes(looks, values), (of_mixed + 3 * of_plain) / 4)
+
+
+def test_how_much_votes_count_in_names_is_learned_from_all_rows_held_out(case, monkeypatch):
+    _, (rows, y), _, _ = case
+    learned, fit = [], Pool.fit.__func__
+
+    def noted(cls, zeta, votes, codes):
+        learned.append((votes, codes, fit(cls, zeta, votes, codes)))
+        return learned[-1][2]
+
+    monkeypatch.setattr(Pool, "fit", classmethod(noted))
+    model = GDITDClassifier(backbone=small_backbone, max_epochs=1, random_state=0).fit(rows, y)
+    votes, codes, pool = learned[-1]
+    assert model.model_.fusion.naming_pool == pool
+    assert len(codes) > len(model.model_.calibrator.state()[1]["scores"])
+    # A forest that had learned from these rows would name each of them with every tree.
+    assert (votes.max(axis=1) == 1).mean() < 0.5
+    assert (votes.argmax(axis=1) == codes).mean() > 0.8
 
 
 def test_the_fast_preset_names_by_what_scores():
     rng = np.random.default_rng(0)
     model = GDITDClassifier(preset="fast", backbone=small_backbone, max_epochs=1).fit(*blobs(rng, np.arange(3), 60))
-    assert model.model_.fusion.naming is None
+    assert model.model_.fusion.namer is None
     rows = blobs(rng, np.arange(3), 20)[0]
     np.testing.assert_array_equal(model.predict(rows), model.classes_[model.class_scores(rows).argmax(axis=1)])
 

@@ -38,6 +38,9 @@ class Forest:
     units: ClassVar[Mapping[str, float]] = {"forest": 0.1}
     """The views that a forest gives, each with a small difference between two scores."""
 
+    counts_in_names: ClassVar[float] = 3.0
+    """How much its votes count where several forests name classes."""
+
     trees: PackedForest
     n_classes: int
 
@@ -85,6 +88,7 @@ class MixedForest(Forest):
     """
 
     units: ClassVar[Mapping[str, float]] = {"mixed-forest": 0.1, "mixed-ranges": 0.05}
+    counts_in_names: ClassVar[float] = 1.0  # made-up rows take votes from rare classes
 
     ranges: Ranges
 

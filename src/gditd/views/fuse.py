@@ -18,7 +18,7 @@ from gditd.training.runtime import one_thread
 from gditd.views.costs import filled_up
 from gditd.views.forecast import Caught, Forecast
 from gditd.views.forest import Forest
-from gditd.views.fusion import Fusion, Scales
+from gditd.views.fusion import NAMING, Fusion, Scales
 from gditd.views.known_unknowns import FEWEST_ROWS, worth_learning
 from gditd.views.lesson import MOST_ROWS, Lesson
 from gditd.views.looks import MOST_CLASSES, Looks, ViewSet
@@ -197,7 +197,7 @@ def learn_fusion(
         few = complete is not None and len(material.aside) < FEWEST_MORE * len(material.taught)
         last = None if few else material.last_lesson(cohort)
         final = light.regrown(last, complete, material.afforded_trees(light.views, cohort), ood)
-        if light.naming is None and material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
+        if NAMING not in light.views.forests and material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
             trees = {"forest": material.naming_trees}
             final = replace(final, namer=Forest.learn(every_row, trees))
             light = replace(light, namer=Forest.learn(material.lesson(cohort), trees))

@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 # it would give its name to rows that are hardly like it.
 MOST_BEHIND = 12.0
 
-NAMING = "forest"  # the forest whose votes name classes best; made-up rows take votes from rare ones
+NAMING = "forest"  # the view whose votes name classes best: where it is none of the views, a forest may stand in
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +92,6 @@ class Fusion:
         """The same without all that calibrating rows taught: it meets these as it would meet new ones."""
         return replace(self, complete=None, namer=None, naming_pool=None)
 
-    @property
-    def naming(self) -> Forest | None:
-        """The forest whose votes name classes; None where those of all forests together do."""
-        return self.namer or self.ranking.forests.get(NAMING)
-
     def scores(self, looks: Looks) -> Floats:
         """Scores (n, classes), of what no calibrating row taught if the looks are."""
         return self.scores_by(self.pool.log_probabilities(looks.zeta, looks.votes), looks)
@@ -107,11 +102,12 @@ class Fusion:
 
     def naming_votes(self, looks: Looks, values: Tensor) -> Floats:
         """The votes that name classes, (n, classes), for rows and what the ranking views see of them."""
-        naming = self.naming
-        if naming is None:
+        walks = [*looks.walks] if self.namer is None else [*looks.walks, (self.namer, self.namer.walk(values))]
+        if not walks:
             return looks.votes
-        walks = [walk for forest, walk in looks.walks if forest is naming] or [naming.walk(values)]
-        return naming.class_votes(walks[0]).astype(np.float64)
+        weights = [forest.counts_in_names for forest, _ in walks]
+        votes: Floats = np.average([forest.class_votes(walk) for forest, walk in walks], axis=0, weights=weights)
+        return votes
 
     def strangeness(self, looks: Looks) -> Floats:
         """How strange rows are to all classes, (n,)."""

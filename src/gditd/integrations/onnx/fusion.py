@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from gditd.integrations.onnx.builder import GraphBuilder, Value
 from gditd.integrations.onnx.looks import Sight, finite, strangeness
 from gditd.integrations.onnx.operations import product, reduced, side_by_side
 from gditd.views import Fusion
-from gditd.views.fusion import MOST_BEHIND, NAMING
+from gditd.views.fusion import MOST_BEHIND
 from gditd.views.looks import ViewSet
 from gditd.views.pooling import FEWEST_VOTES, Pool
 from gditd.views.scale import LARGE, SHARES, Scale
@@ -35,7 +36,7 @@ def fused(graph: GraphBuilder, fusion: Fusion, sight: Sight) -> tuple[Fused, Fus
     """What p-values go by, and what ranks rows and names their classes."""
     zeta = finite(graph, sight.mean_zeta)
     seen = Seen.of(graph, fusion.views, sight, of_networks={})
-    logits = pooled(graph, fusion.pool, zeta, mean_of(graph, list(seen.votes.values())))
+    logits = pooled(graph, fusion.pool, zeta, mean_of(graph, [(1.0, own) for own in seen.votes.values()]))
     held_out = Fused(class_scores(graph, strange(graph, fusion, seen), logits), logits)
     if fusion.complete is not None:
         seen = Seen.of(graph, fusion.complete, sight, of_networks=seen.by_view)
@@ -45,9 +46,12 @@ def fused(graph: GraphBuilder, fusion: Fusion, sight: Sight) -> tuple[Fused, Fus
 
 def naming_votes(graph: GraphBuilder, fusion: Fusion, sight: Sight, seen: Seen) -> Value | None:
     """The votes that name classes, (n, classes)."""
+    counted = {name: forest.counts_in_names for name, forest in fusion.ranking.forests.items()}
+    votes = [(counted[name], own) for name, own in seen.votes.items()]
     if fusion.namer is not None:
-        return forests.class_votes(graph, fusion.namer, forests.votes(graph, sight.features, fusion.namer))
-    return seen.votes.get(NAMING) or mean_of(graph, list(seen.votes.values()))
+        own = forests.class_votes(graph, fusion.namer, forests.votes(graph, sight.features, fusion.namer))
+        votes.append((fusion.namer.counts_in_names, own))
+    return mean_of(graph, votes)
 
 
 @dataclass(frozen=True)
@@ -150,11 +154,10 @@ def pooled(graph: GraphBuilder, pool: Pool, zeta: Value, votes: Value | None) ->
     return logits
 
 
-def mean_of(graph: GraphBuilder, shares: list[Value]) -> Value | None:
-    """The forests' mean vote; None where there is no forest, and all classes have the same."""
-    if not shares:
+def mean_of(graph: GraphBuilder, votes: Sequence[tuple[float, Value]]) -> Value | None:
+    """The forests' mean vote, by what each counts; None where there is no forest, and all classes have the same."""
+    if not votes:
         return None
-    total = shares[0]
-    for other in shares[1:]:
-        total = graph("Add", total, other)
-    return graph("Div", total, np.float64(len(shares)))
+    counted = [graph("Mul", own, np.float64(count)) for count, own in votes]
+    total = reduce(lambda one, other: graph("Add", one, other), counted)
+    return graph("Div", total, np.float64(sum(count for count, _ in votes)))
