@@ -19,7 +19,16 @@ from gditd.fitted import FittedModel
 from gditd.lens import Lens
 from gditd.nn import GaussianDescriptor, GDITDLoss
 from gditd.plan import FEWEST_OF_A_SCALE, Plan, make_plan
-from gditd.presets import LEFT_OUT, NAMING_TREES, Settings, budget_of, tree_counts, view_names
+from gditd.presets import (
+    APART_FROM,
+    LEFT_OUT,
+    NAMING_TREES,
+    TRIAL_SHARE,
+    Settings,
+    budget_of,
+    tree_counts,
+    view_names,
+)
 from gditd.tables import TableEncoder, TableError, TableSchema
 from gditd.temperature import fit_temperature
 from gditd.training import Cohort, DescentSettings
@@ -100,7 +109,9 @@ def fit_model(
             numbers=np.array(encoder.number_features, dtype=np.int64),
             names=names,
             trees=tree_counts(settings.views, encoder.width),
+            trial_share=TRIAL_SHARE[settings.views],
             naming_trees=NAMING_TREES[settings.views],
+            apart_from=APART_FROM[settings.views],
             budget=budget_of(settings.views, encoder.width),
             seed=int(rng.randint(2**31 - 1)),
             ood=known_unknowns,

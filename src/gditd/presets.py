@@ -73,10 +73,15 @@ PRESETS = {
 # How many trees or ferns the views of each setting have; ranges are those of a mixed forest's first trees.
 MANY_TREES: Mapping[str, int] = {"mixed-forest": 60, "mixed-ranges": 60, "forest": 60, "fern-likelihood": 64}
 NAMING_TREES: Mapping[str, int] = {"all": 100, "few": 0}  # of a forest that only names classes
+TRIAL_SHARE: Mapping[str, float] = {"all": 0.5, "few": 0.4}  # of trees and ferns, where a class is left out; at most
+# How many rows, as a share of those that taught views, must be held out for these to be learned once more, from every
+# row, for all that promises nothing: two sets cost time at every verdict.
+APART_FROM: Mapping[str, float] = {"all": 0.0, "few": 0.15}
 LEFT_OUT: Mapping[str, int] = {"zeta": 0, "all": 6, "few": 4}  # classes at the most, to see which views catch them
 FEWEST_TREES, MOST_TREES, COLUMNS_OF_A_TREE = 20, 36, 24  # of each forest of "few", before what time is left
 FEW_WITH_RANGES = 12
-BUDGET, BUDGET_OF_A_COLUMN = 2_000.0, 12.0  # nanoseconds a row, of "few": what wide tables take is more in any case
+# Nanoseconds a row, of "few": to read it and to look at it. What wide tables take is more in any case.
+BUDGET, READING_A_COLUMN, LOOKING_AT_A_COLUMN = 2_250.0, 2.0, 12.0
 
 
 def view_names(views: Views, width: int) -> tuple[str, ...]:
@@ -104,7 +109,7 @@ def tree_counts(views: Views, width: int) -> Mapping[str, int]:
 
 def budget_of(views: Views, width: int) -> float | None:
     """How many nanoseconds the views of a setting may take for a row of so many encoded columns; None: any number."""
-    return None if views == "all" else max(BUDGET, BUDGET_OF_A_COLUMN * width)
+    return None if views == "all" else max(BUDGET - READING_A_COLUMN * width, LOOKING_AT_A_COLUMN * width)
 
 
 def chosen_settings(preset: str, **chosen: Any) -> Settings:

@@ -59,7 +59,7 @@ def test_every_source_has_a_cost_and_more_of_it_costs_more(fitted):
     own, less = (costs_of_sources(model.fusion.views, model.cohort) for model in (default, fast))
     assert own.keys() == set(default.fusion.views.sources)
     assert less.keys() == set(fast.fusion.views.sources)
-    assert less["mixed-forest"] < own["mixed-forest"] / 2
+    assert less["mixed-forest"] < own["mixed-forest"]
     assert sum(less.values()) <= BUDGET
 
 
@@ -131,6 +131,6 @@ def test_few_views_have_the_plain_forest_and_more_trees_where_tables_are_wide():
     assert tree_counts("all", 1) == tree_counts("all", 5_000)
 
 
-def test_wide_tables_have_more_time():
+def test_reading_a_row_takes_time_and_wide_tables_have_more_of_it():
     assert budget_of("all", 10) is None
-    assert budget_of("few", 1) == budget_of("few", 100) == BUDGET < budget_of("few", 1_000)
+    assert budget_of("few", 100) < budget_of("few", 1) < BUDGET < budget_of("few", 1_000)

@@ -127,6 +127,14 @@ def gain_by_calibrating_rows(preset, rng):
     return with_them - without
 
 
+@pytest.mark.parametrize(("each", "apart"), [(100, True), (800, False)])
+def test_fast_has_one_set_of_views_where_another_would_learn_from_hardly_more_rows(each, apart):
+    rows, y = blobs(np.random.default_rng(0), np.arange(N_CLASSES), each)
+    model = GDITDClassifier(preset="fast", backbone=small_backbone, max_epochs=1, random_state=0).fit(rows, y)
+    assert (model.model_.fusion.complete is not None) == apart
+    assert model.model_.fusion.naming_pool is not None
+
+
 def test_class_scores_go_by_what_names_the_class(case):
     model, _, (new, _), unseen = case
     for rows in (new, unseen):
@@ -162,7 +170,7 @@ def test_what_ranks_rows_learned_from_every_row_and_what_makes_p_values_from_non
 
 def test_a_few_rows_set_aside_are_not_worth_learning_the_views_of_p_values_anew(learned_anew):
     rows, y = blobs(np.random.default_rng(0), np.arange(N_CLASSES), 800)
-    model = GDITDClassifier(preset="fast", backbone=small_backbone, max_epochs=1, random_state=0).fit(rows, y)
+    model = GDITDClassifier(backbone=small_backbone, max_epochs=1, random_state=0).fit(rows, y)
     ((complete, n_rows),) = learned_anew
     assert model.model_.fusion.complete is complete
     assert n_rows == len(rows)

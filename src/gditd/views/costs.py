@@ -19,8 +19,8 @@ from gditd.views.looks import NETWORKS, ViewSet
 
 A_CALL = 200.0  # whatever the size
 A_PRODUCT = 0.03  # of two numbers, where many are multiplied and added up
-A_STEP = 4.1  # for each doubling of a tree's nodes
-A_STEP_WITH_RANGE = 5.8
+A_STEP = 3.2  # for each doubling of a tree's nodes
+A_STEP_WITH_RANGE = 4.8
 A_FERN = 2.0
 
 MOST_TREES = 60  # of a forest that takes what time is left: more find hardly anything

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 import torch
@@ -49,8 +50,10 @@ class Material:
     in `learned`, and not from those in `compared`. `aside` are rows that nobody learned from, by which the views are
     brought to one scale; `calibrating` are others of that kind, which will calibrate the model. `owners` says which of
     the table's columns each encoded one is of, `numbers` which encoded ones hold a number. `trees` says how many trees
-    or ferns each view has, and `naming_trees` how many a forest that only names classes; `budget` is how many
-    nanoseconds views may take for a row, if that matters. `ood` are rows known to be of no class.
+    or ferns each view has, `trial_share` how large a part of them serves in a trial, and `naming_trees` how many a
+    forest has that only names classes. From a share `apart_from` of rows held out, what promises nothing is learned
+    apart, from every row. `budget` is how many nanoseconds views may take for a row, if that matters. `ood` are rows
+    known to be of no class.
     """
 
     values: Tensor
@@ -65,7 +68,9 @@ class Material:
     numbers: Codes
     names: Sequence[str]
     trees: Mapping[str, int]
+    trial_share: float
     naming_trees: int
+    apart_from: float
     budget: float | None
     seed: int
     ood: Tensor | None = None
@@ -78,8 +83,14 @@ class Material:
         """The same with the rows set aside, once the views are on one scale."""
         return self._lesson(cohort, np.union1d(self.taught, self.aside), None)
 
-    def every_row(self, cohort: Cohort) -> Lesson:
-        """The same with the rows that calibrate too, for what makes no p-values."""
+    def every_row(self, cohort: Cohort) -> Lesson | None:
+        """The same with the rows that calibrate too, for what makes no p-values; None where they are not missed.
+
+        That is where there are more rows than a forest learns from anyway, or hardly more than taught views.
+        """
+        held_out = len(self.aside) + len(self.calibrating)
+        if len(self.taught) >= MOST_ROWS or held_out < self.apart_from * len(self.taught):
+            return None
         return self._lesson(cohort, np.concatenate([self.taught, self.aside, self.calibrating]), None)
 
     def _lesson(self, cohort: Cohort, rows: Codes, without: int | None) -> Lesson:
@@ -129,7 +140,8 @@ class LeftOut:
     def look(cls, material: Material, cohort: Cohort, class_number: int) -> LeftOut:
         """Learn the views of a member that never saw the class."""
         lesson = material.lesson(cohort, without=class_number)
-        trees = {name: min(-(-count // 2), MOST_OF_A_TRIAL[name]) for name, count in material.trees.items()}
+        share = material.trial_share
+        trees = {name: min(ceil(share * count), MOST_OF_A_TRIAL[name]) for name, count in material.trees.items()}
         views = ViewSet.learn(lesson, material.names, trees)
         known = material.some(material.compared[material.codes[material.compared] != class_number], MOST_KNOWN)
         strange = material.some(material.taught[material.codes[material.taught] == class_number], MOST_STRANGE)
@@ -192,26 +204,27 @@ def learn_fusion(
     with one_thread():
         light = fusion.lightened(material.budget, cohort=cohort)
         every_row = material.every_row(cohort)
-        # Where there are more rows than a forest learns from anyway, those held out are not missed.
-        complete = every_row if len(material.taught) < MOST_ROWS else None
-        few = complete is not None and len(material.aside) < FEWEST_MORE * len(material.taught)
+        few = every_row is not None and len(material.aside) < FEWEST_MORE * len(material.taught)
         last = None if few else material.last_lesson(cohort)
-        final = light.regrown(last, complete, material.afforded_trees(light.views, cohort), ood)
-        if NAMING not in light.views.forests and material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
-            trees = {"forest": material.naming_trees}
-            final = replace(final, namer=Forest.learn(every_row, trees))
-            light = replace(light, namer=Forest.learn(material.lesson(cohort), trees))
-        if complete is not None:
-            final = replace(final, naming_pool=naming_pool(light, material, cohort))
+        final = light.regrown(last, every_row, material.afforded_trees(light.views, cohort), ood)
+        final = naming(final, light, material, cohort, every_row)
     return final, Forecast.of(caught, alpha)
 
 
-def naming_pool(fusion: Fusion, material: Material, cohort: Cohort) -> Pool:
-    """How much zeta and votes count in the names of classes, by a fusion that learned from no row held out."""
+def naming(final: Fusion, light: Fusion, material: Material, cohort: Cohort, every_row: Lesson | None) -> Fusion:
+    """Return the final fusion with what it takes to name classes.
+
+    How much zeta and votes count in names is seen on the rows held out, by the fusion that did not learn from them.
+    """
+    if NAMING not in light.views.forests and material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
+        trees = {"forest": material.naming_trees}
+        light = replace(light, namer=Forest.learn(material.lesson(cohort), trees))
+        final = replace(final, namer=light.namer if every_row is None else Forest.learn(every_row, trees))
     held_out = np.concatenate([material.aside, material.calibrating])
     values = material.values[torch.from_numpy(held_out)]
-    looks = fusion.look(cohort, values)
-    return Pool.fit(looks.zeta, fusion.naming_votes(looks, values), material.codes[held_out])
+    looks = light.look(cohort, values)
+    pool = Pool.fit(looks.zeta, light.naming_votes(looks, values), material.codes[held_out])
+    return replace(final, naming_pool=pool)
 
 
 @dataclass(frozen=True, eq=False)
