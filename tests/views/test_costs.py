@@ -13,7 +13,7 @@ from gditd.presets import BUDGET, budget_of, tree_counts, view_names
 from gditd.training import Cohort
 from gditd.views.costs import MOST_TREES, affordable, costs_of_sources, filled_up
 from gditd.views.lesson import Lesson
-from gditd.views.looks import NETWORKS
+from gditd.views.looks import NETWORKS, ViewSet
 from gditd.views.zeta import Zeta
 
 pytestmark = pytest.mark.filterwarnings("ignore::gditd.promises.RareClassWarning")
@@ -120,6 +120,21 @@ def test_networks_run_only_where_somebody_asks_for_them(fitted, monkeypatch):
     assert sum(runs) == len(rows)
     forests = views.only(["mixed-forest"]).look(cohort, values)  # no other views at all
     assert forests.strangeness.shape == (len(rows), 2)
+
+
+def test_trees_that_are_added_are_others_and_have_no_ranges(fitted):
+    model, rows = fitted[0]["fast"].model_, fitted[1]
+    values = fitted[0]["fast"]._encode(rows).values
+    codes = np.repeat(np.arange(4), 120)
+    lesson = Lesson(model.cohort, values, codes, np.arange(4), np.arange(values.shape[1]), 0)
+    views = ViewSet.learn(lesson, ["mixed-forest"], {"mixed-forest": 20, "mixed-ranges": 12})
+    assert views.filled_up(lesson, {"mixed-forest": 20, "mixed-ranges": 12}).forests == views.forests
+    (old,), (new,) = (own.forests.values() for own in (views, views.filled_up(lesson, {"mixed-forest": 30})))
+    assert len(new.trees.node_counts) == 30
+    assert len({tuple(part) for part in np.split(new.trees.threshold, np.cumsum(new.trees.node_counts)[:-1])}) == 30
+    np.testing.assert_array_equal(new.walk(values).surprise, old.walk(values).surprise)
+    again = type(new).from_state(new.state(), 4)
+    np.testing.assert_array_equal(again.walk(values).votes, new.walk(values).votes)
 
 
 def test_few_views_have_the_plain_forest_and_more_trees_where_tables_are_wide():

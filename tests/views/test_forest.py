@@ -44,6 +44,15 @@ def test_a_packed_forest_comes_back_from_its_state(packed):
     np.testing.assert_array_equal(again.walked(rows)[0], packed.walked(rows)[0])
 
 
+def test_a_forest_followed_by_another_votes_as_both(packed):
+    rows = np.random.default_rng(1).normal(size=(1_000, 7)).astype(np.float32)
+    codes = (rows[:, 3] > 0).astype(int) + (rows[:, 4] > 1)
+    other = ExtraTreesClassifier(10, random_state=1).fit(rows, codes)
+    other = PackedForest.of([estimator.tree_ for estimator in other.estimators_], 7)
+    both = PackedForest.from_state(packed.followed_by(other).state())
+    np.testing.assert_allclose(both.walked(rows)[0], (2 * packed.walked(rows)[0] + other.walked(rows)[0]) / 3)
+
+
 def test_it_adds_up_to_the_last_bit_what_scikit_learns_trees_find(grown, packed):
     rows = np.random.default_rng(2).normal(size=(2_500, 7)).astype(np.float32)
     sums = np.zeros((len(rows), 3))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -52,6 +52,10 @@ class Forest:
         rng = np.random.default_rng(lesson.seed)
         rows, codes = some_rows(lesson, rng)
         return cls(grown(rows, codes, np.ones(len(rows)), trees["forest"], rng), lesson.n_classes)
+
+    def followed_by(self, other: Self) -> Self:
+        """Return a forest with the trees of both."""
+        return replace(self, trees=self.trees.followed_by(other.trees))
 
     def walk(self, rows: Tensor) -> Walk:
         """Send rows (n, features) through the trees."""
@@ -107,6 +111,10 @@ class MixedForest(Forest):
         )
         forest, ranges = Ranges.of(forest, known, trees["mixed-ranges"])
         return cls(forest, lesson.n_classes, ranges)
+
+    def followed_by(self, other: Self) -> Self:
+        """Return a forest with the trees and ranges of both."""
+        return replace(super().followed_by(other), ranges=self.ranges.followed_by(other.ranges))
 
     def walk(self, rows: Tensor) -> Walk:
         """Send rows (n, features) through the trees; the nodes' surprise is averaged over those looked at."""

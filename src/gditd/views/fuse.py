@@ -79,8 +79,10 @@ class Material:
         """What views of a cohort learn from that knows all classes, or all but one."""
         return self._lesson(cohort, self.taught if without is None else self.learned, without)
 
-    def last_lesson(self, cohort: Cohort) -> Lesson:
-        """The same with the rows set aside, once the views are on one scale."""
+    def last_lesson(self, cohort: Cohort) -> Lesson | None:
+        """The same with the rows set aside, once the views are on one scale; None where these are few."""
+        if len(self.aside) < FEWEST_MORE * len(self.taught):
+            return None
         return self._lesson(cohort, np.union1d(self.taught, self.aside), None)
 
     def every_row(self, cohort: Cohort) -> Lesson | None:
@@ -99,12 +101,12 @@ class Material:
         codes = np.searchsorted(classes, self.codes[rows])
         return Lesson(cohort, self.values[torch.from_numpy(rows)], codes, classes, self.owners, self.seed)
 
-    def afforded_trees(self, views: ViewSet, cohort: Cohort) -> Mapping[str, int]:
-        """How many trees or ferns the final views have: time that others left over goes to forests."""
+    def afforded_trees(self, views: ViewSet, lesson: Lesson) -> Mapping[str, int]:
+        """How many trees or ferns the final views have, once they learned a lesson: forests take what time is left."""
         if self.budget is None:
             return self.trees
-        more_rows = 1 + (len(self.aside) + len(self.calibrating)) / len(self.taught)
-        return filled_up(self.trees, views, cohort, self.budget, more_rows=more_rows)
+        more_rows = len(lesson.rows) / len(self.taught)
+        return filled_up(self.trees, views, lesson.cohort, self.budget, more_rows=more_rows)
 
     def some(self, rows: Codes, most: int) -> Codes:
         """At most so many of some rows."""
@@ -203,26 +205,29 @@ def learn_fusion(
     ]
     with one_thread():
         light = fusion.lightened(material.budget, cohort=cohort)
-        every_row = material.every_row(cohort)
-        few = every_row is not None and len(material.aside) < FEWEST_MORE * len(material.taught)
-        last = None if few else material.last_lesson(cohort)
-        final = light.regrown(last, every_row, material.afforded_trees(light.views, cohort), ood)
-        final = naming(final, light, material, cohort, every_row)
+        lesson, last, every_row = material.lesson(cohort), material.last_lesson(cohort), material.every_row(cohort)
+        trees = material.afforded_trees(light.views, every_row or last or lesson)
+        final = replace(
+            light,
+            views=light.views.filled_up(lesson, trees, ood) if last is None else light.views.regrown(last, trees, ood),
+            complete=None if every_row is None else light.views.regrown(every_row, trees, ood),
+        )
+        final = naming(final, light, material, lesson, every_row)
     return final, Forecast.of(caught, alpha)
 
 
-def naming(final: Fusion, light: Fusion, material: Material, cohort: Cohort, every_row: Lesson | None) -> Fusion:
+def naming(final: Fusion, light: Fusion, material: Material, lesson: Lesson, every_row: Lesson | None) -> Fusion:
     """Return the final fusion with what it takes to name classes.
 
-    How much zeta and votes count in names is seen on the rows held out, by the fusion that did not learn from them.
+    How much zeta and votes count in names is seen on the rows held out, by the fusion that learned the lesson alone.
     """
     if NAMING not in light.views.forests and material.naming_trees and 1 < material.n_classes <= MOST_CLASSES:
         trees = {"forest": material.naming_trees}
-        light = replace(light, namer=Forest.learn(material.lesson(cohort), trees))
+        light = replace(light, namer=Forest.learn(lesson, trees))
         final = replace(final, namer=light.namer if every_row is None else Forest.learn(every_row, trees))
     held_out = np.concatenate([material.aside, material.calibrating])
     values = material.values[torch.from_numpy(held_out)]
-    looks = light.look(cohort, values)
+    looks = light.look(lesson.cohort, values)
     pool = Pool.fit(looks.zeta, light.naming_votes(looks, values), material.codes[held_out])
     return replace(final, naming_pool=pool)
 

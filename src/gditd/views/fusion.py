@@ -6,7 +6,7 @@ is one score like any, and gets its own p-values from rows held out for that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,6 @@ from gditd.detectors.network import part_of
 from gditd.training import Cohort
 from gditd.views.costs import affordable, costs_of_sources
 from gditd.views.forest import Forest
-from gditd.views.lesson import Lesson
 from gditd.views.looks import Looks, ViewSet
 from gditd.views.pooling import Pool
 from gditd.views.scale import SHARES, Scale
@@ -153,16 +152,6 @@ class Fusion:
             together[source] += share
         worth_it = {source: share for source, share in together.items() if share >= SMALLEST_SHARE_OF_SOURCE}
         return affordable(worth_it, costs_of_sources(self.views, cohort), budget)
-
-    def regrown(
-        self, lesson: Lesson | None, every_row: Lesson | None, trees: Mapping[str, int], ood: Tensor | None = None
-    ) -> Fusion:
-        """Return the same with all that needs no network learned from more rows, and apart from that from every row.
-
-        None: there are not enough of them to learn anew.
-        """
-        views, complete = (None if own is None else self.views.regrown(own, trees, ood) for own in (lesson, every_row))
-        return replace(self, views=views or self.views, complete=complete)
 
     def shares(self) -> dict[str, float]:
         """How much each view counts."""

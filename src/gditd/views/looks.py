@@ -99,6 +99,17 @@ class ViewSet:
         ferns = {name: FERNS[name].learn(lesson, trees[name]) for name in self.ferns}
         return replace(self.with_forests(lesson, trees, ood), views=views, ferns=ferns)
 
+    def filled_up(self, lesson: Lesson, trees: Mapping[str, int], ood: Tensor | None = None) -> ViewSet:
+        """Return the same with as many trees in each forest as there shall be; those that are added have no ranges."""
+        missing = {name: trees[name] - len(forest.trees.node_counts) for name, forest in self.forests.items()}
+        more = replace(lesson, seed=lesson.seed + 1)  # or the same trees would grow again
+        forests = {
+            name: forest.followed_by(FORESTS[name].learn(more, {name: missing[name], "mixed-ranges": 0}, ood))
+            for name, forest in self.forests.items()
+            if missing[name] > 0
+        }
+        return replace(self, forests={**self.forests, **forests})
+
     @property
     def _groups(self) -> list[Forest | Ferns]:
         """What gives several views at once, in the order of their scores."""

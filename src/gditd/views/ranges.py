@@ -50,6 +50,15 @@ class Ranges:
         own_counts = np.bincount(forest.tree_of_node[first], minlength=len(forest.node_counts))
         return forest.reordered(first), cls(own_counts, known[enough], low[enough], high[enough])
 
+    def followed_by(self, other: Ranges) -> Ranges:
+        """Return the ranges of both, for a forest that has the trees of both."""
+        return Ranges(
+            np.concatenate([self.counts, other.counts]),
+            np.concatenate([self.known, other.known]),
+            np.concatenate([self.low, other.low]),
+            np.concatenate([self.high, other.high]),
+        )
+
     @property
     def n_trees(self) -> int:
         """How many trees are looked at: the first ones, up to the last that has ranges."""

@@ -62,6 +62,19 @@ class PackedForest:
             shares=shares,
         )
 
+    def followed_by(self, other: PackedForest) -> PackedForest:
+        """Return the trees of both."""
+        leaves = np.where(other.left == -1, len(self.shares), 0).astype(np.int32)
+        return replace(
+            self,
+            node_counts=np.concatenate([self.node_counts, other.node_counts]),
+            left=np.concatenate([self.left, other.left]),
+            right=np.concatenate([self.right, other.right + leaves]),
+            feature=np.concatenate([self.feature, other.feature]),
+            threshold=np.concatenate([self.threshold, other.threshold]),
+            shares=np.concatenate([self.shares, other.shares]),
+        )
+
     def walked(
         self, rows: NDArray[np.float32], ranges: tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
