@@ -8,7 +8,7 @@ import torch
 
 from gditd import GDITDClassifier
 from gditd.tables import TableError
-from gditd.views.known_unknowns import FEWEST_ROWS, worth_learning
+from gditd.views.known_unknowns import FEWEST_KNOWN, FEWEST_ROWS, worth_learning
 from tests.raw_tables import small_backbone
 
 ROWS = torch.arange(20.0)[:, None]
@@ -25,17 +25,17 @@ def ranks_that_gain(gains):
 
 
 def test_what_makes_the_other_half_stranger_is_worth_learning():
-    assert worth_learning(ROWS, ranks_that_gain(np.full(20, 0.1)))
-    assert worth_learning(ROWS, ranks_that_gain(np.tile([0.2, -0.05], 10)))
+    assert worth_learning(ROWS, ranks_that_gain(np.full(20, 0.1)), FEWEST_KNOWN)
+    assert worth_learning(ROWS, ranks_that_gain(np.tile([0.2, -0.05], 10)), FEWEST_KNOWN)
 
 
 @pytest.mark.parametrize("gain", [0.0, -0.1])
 def test_what_does_not_is_not(gain):
-    assert not worth_learning(ROWS, ranks_that_gain(np.full(20, gain)))
+    assert not worth_learning(ROWS, ranks_that_gain(np.full(20, gain)), FEWEST_KNOWN)
 
 
 def test_what_may_be_chance_is_not():
-    assert not worth_learning(ROWS, ranks_that_gain(np.tile([0.3, -0.28], 10)))
+    assert not worth_learning(ROWS, ranks_that_gain(np.tile([0.3, -0.28], 10)), FEWEST_KNOWN)
 
 
 def test_each_half_teaches_once_and_is_never_told_of_itself():
@@ -46,14 +46,18 @@ def test_each_half_teaches_once_and_is_never_told_of_itself():
             seen.append((set(learned[:, 0].tolist()), set(rows[:, 0].tolist())))
         return np.zeros(len(rows))
 
-    worth_learning(ROWS, ranks)
+    worth_learning(ROWS, ranks, FEWEST_KNOWN)
     assert [len(taught) for taught, _ in seen] == [10, 10]
     assert all(taught.isdisjoint(told) for taught, told in seen)
     assert seen[0] == seen[1][::-1]
 
 
 def test_a_handful_of_rows_is_too_few_to_tell():
-    assert not worth_learning(ROWS[: FEWEST_ROWS - 1], ranks_that_gain(np.ones(20)))
+    assert not worth_learning(ROWS[: FEWEST_ROWS - 1], ranks_that_gain(np.ones(20)), FEWEST_KNOWN)
+
+
+def test_a_handful_of_known_rows_is_too_few_to_tell():
+    assert not worth_learning(ROWS, ranks_that_gain(np.ones(20)), FEWEST_KNOWN - 1)
 
 
 @pytest.fixture(scope="module")

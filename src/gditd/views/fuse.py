@@ -20,7 +20,7 @@ from gditd.views.costs import filled_up
 from gditd.views.forecast import Caught, Forecast
 from gditd.views.forest import Forest
 from gditd.views.fusion import NAMING, Fusion, Scales
-from gditd.views.known_unknowns import FEWEST_ROWS, worth_learning
+from gditd.views.known_unknowns import FEWEST_KNOWN, FEWEST_ROWS, worth_learning
 from gditd.views.lesson import MOST_ROWS, Lesson
 from gditd.views.looks import MOST_CLASSES, Looks, ViewSet
 from gditd.views.pooling import Pool
@@ -37,8 +37,9 @@ MOST_CUT = 5_000  # rows that tell how evenly questions cut them
 MOST_CALIBRATING = 400  # rows of each known class that the forecast calibrates with
 
 NOT_LEARNED = (
-    f"the rows given as OOD were not learned: they are fewer than {FEWEST_ROWS}, or half of them did not help to catch "
-    "the other half. The model is the same as without them"
+    f"the rows given as OOD were not learned: they are fewer than {FEWEST_ROWS}, or the table can spare fewer than "
+    f"{FEWEST_KNOWN} rows to compare them with, or half of them did not help to catch the other half. The model is the "
+    "same as without them"
 )
 
 
@@ -194,7 +195,7 @@ def learn_fusion(
         found = [one.trial().aurocs(candidates.weights) for one in absent]
         learner = Learner(material, cohort, views, candidates, found)
         ood = material.ood
-        if ood is not None and not worth_learning(ood, learner.ranks):
+        if ood is not None and not worth_learning(ood, learner.ranks, len(material.aside)):
             warnings.warn(NOT_LEARNED, UserWarning, stacklevel=2)
             ood = None
         fusion = learner.fusion(ood)

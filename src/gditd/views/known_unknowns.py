@@ -18,11 +18,15 @@ Ranks = Callable[[Tensor | None, Tensor], Floats]
 """How strange rows (the second) are among known ones once the first, if any, were learned: shares below, (n,)."""
 
 FEWEST_ROWS = 4  # fewer do not make two halves
+FEWEST_KNOWN = 20  # rows that they are compared with: among a handful, a single one may make all the difference
 
 
-def worth_learning(rows: Tensor, ranks: Ranks) -> bool:
-    """Whether halves of rows (n, width), learned, raise the other halves' ranks by more than chance would."""
-    if len(rows) < FEWEST_ROWS:
+def worth_learning(rows: Tensor, ranks: Ranks, n_known: int) -> bool:
+    """Whether halves of rows (n, width), learned, raise the other halves' ranks by more than chance would.
+
+    `n_known` is among how many known rows they are ranked.
+    """
+    if len(rows) < FEWEST_ROWS or n_known < FEWEST_KNOWN:
         return False
     halves = rows[::2], rows[1::2]
     gains = np.concatenate(
