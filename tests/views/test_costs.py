@@ -60,6 +60,7 @@ def test_every_source_has_a_cost_and_more_of_it_costs_more(fitted):
     assert own.keys() == set(default.fusion.views.sources)
     assert less.keys() == set(fast.fusion.views.sources)
     assert less["mixed-forest"] < own["mixed-forest"]
+    assert sum(less.values()) < sum(own.values()) / 2
     assert sum(less.values()) <= BUDGET
 
 

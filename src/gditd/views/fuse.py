@@ -19,7 +19,7 @@ from gditd.training.runtime import one_thread
 from gditd.views.costs import filled_up
 from gditd.views.forecast import Caught, Forecast
 from gditd.views.forest import Forest
-from gditd.views.fusion import NAMING, Fusion, Scales
+from gditd.views.fusion import Fusion, Scales
 from gditd.views.known_unknowns import FEWEST_KNOWN, FEWEST_ROWS, worth_learning
 from gditd.views.lesson import MOST_ROWS, Lesson
 from gditd.views.looks import MOST_CLASSES, Looks, ViewSet
@@ -27,6 +27,8 @@ from gditd.views.pooling import Pool
 from gditd.views.weights import Candidates, Trial, auroc, evenness, prior_weights, ranks_among
 
 Codes = NDArray[np.int64]
+
+NAMING = "forest"  # the view whose votes name classes best: where it is none of the views, a forest may stand in
 
 # Trees and ferns of what is learned only to see whether it catches a class; no more than half of the model's own.
 MOST_OF_A_TRIAL: Mapping[str, int] = {"mixed-forest": 15, "mixed-ranges": 15, "forest": 15, "fern-likelihood": 32}
@@ -182,7 +184,8 @@ def learn_fusion(
     `left_out` has, for some of the classes, members that never saw the class.
     """
     with one_thread():
-        views = ViewSet.learn(material.lesson(cohort), material.names, material.trees)
+        lesson = material.lesson(cohort)
+        views = ViewSet.learn(lesson, material.names, material.trees)
         absent = [LeftOut.look(material, members, number) for number, members in left_out.items()]
         prior = prior_weights(
             views.names,
@@ -206,7 +209,7 @@ def learn_fusion(
     ]
     with one_thread():
         light = fusion.lightened(material.budget, cohort=cohort)
-        lesson, last, every_row = material.lesson(cohort), material.last_lesson(cohort), material.every_row(cohort)
+        last, every_row = material.last_lesson(cohort), material.every_row(cohort)
         trees = material.afforded_trees(light.views, every_row or last or lesson)
         final = replace(
             light,

@@ -30,8 +30,6 @@ Floats = NDArray[np.float64]
 # it would give its name to rows that are hardly like it.
 MOST_BEHIND = 12.0
 
-NAMING = "forest"  # the view whose votes name classes best: where it is none of the views, a forest may stand in
-
 
 @dataclass(frozen=True, eq=False)
 class Scales:

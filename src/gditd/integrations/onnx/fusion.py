@@ -46,8 +46,7 @@ def fused(graph: GraphBuilder, fusion: Fusion, sight: Sight) -> tuple[Fused, Fus
 
 def naming_votes(graph: GraphBuilder, fusion: Fusion, sight: Sight, seen: Seen) -> Value | None:
     """The votes that name classes, (n, classes)."""
-    counted = {name: forest.counts_in_names for name, forest in fusion.ranking.forests.items()}
-    votes = [(counted[name], own) for name, own in seen.votes.items()]
+    votes = [(fusion.ranking.forests[name].counts_in_names, own) for name, own in seen.votes.items()]
     if fusion.namer is not None:
         own = forests.class_votes(graph, fusion.namer, forests.votes(graph, sight.features, fusion.namer))
         votes.append((fusion.namer.counts_in_names, own))
