@@ -5,13 +5,14 @@ import numba
 import numpy as np
 import pytest
 
-from gditd.views import nearest, questions, walk
+from gditd.views import entropy, nearest, questions, walk
 from gditd.views.compiling import compiled, filled
 
 LOOPS = (
     walk.walk,
     walk.find_ranges,
     nearest.two_nearest,
+    entropy.entropies,
     questions.look_up,
     questions.answer_all,
     questions.cut,

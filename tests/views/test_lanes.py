@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from gditd.views.compiling import compiled, filled, given
-from gditd.views.lanes import LANES, add_lanes, in_lanes
+from gditd.views.lanes import LANES, WIDE_LANES, add_lanes, in_lanes, largest
 
 
 def add_all(values, sums, first):
@@ -27,3 +27,22 @@ def test_whole_lanes_are_added_and_nothing_beside_them():
 @pytest.mark.parametrize(("count", "filled_up"), [(0, 0), (1, LANES), (LANES, LANES), (LANES + 1, 2 * LANES)])
 def test_numbers_fill_whole_lanes(count, filled_up):
     assert in_lanes(count) == filled_up
+
+
+def largest_of(values, first, count):
+    return largest(values, first, count)
+
+
+LARGEST = compiled(largest_of, given(numba.float32, 1), numba.int64, numba.int64, gives=numba.float32)
+
+
+@pytest.mark.parametrize("n_lanes", [1, 2, 7])
+def test_the_largest_is_found_wherever_it_stands_and_nothing_beside_the_lanes_counts(n_lanes):
+    count = n_lanes * WIDE_LANES
+    values = -1 - np.random.default_rng(0).random(count + 2).astype(np.float32)
+    values[[0, -1]] = 9.0
+    for place in range(count):
+        own = values.copy()
+        own[1 + place] = -0.5
+        assert LARGEST(own, 1, count) == -0.5
+    assert LARGEST(values, 1, count) == values[1:-1].max()

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 from sklearn.ensemble import ExtraTreesClassifier
 from torch import Tensor
 
@@ -27,8 +26,8 @@ Floats = NDArray[np.floating[Any]]
 class Walk(NamedTuple):
     """What n rows meet in a forest: shares of votes (n, classes), with made-up rows one more, and surprise (n,)."""
 
-    votes: Floats
-    surprise: Floats
+    votes: NDArray[np.float64]
+    surprise: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +62,7 @@ class Forest:
 
     def strangeness(self, walk: Walk) -> Floats:
         """How strange rows are for each of the forest's views, (n, views)."""
-        entropies: Floats = -xlogy(walk.votes, walk.votes).sum(axis=1, keepdims=True)
-        return entropies
+        return entropies_of(walk.votes, walk.votes.shape[1])[:, None]
 
     def class_votes(self, walk: Walk) -> Floats:
         """The votes for known classes, (n, classes), as shares of 1."""
@@ -128,8 +126,8 @@ class MixedForest(Forest):
 
     def strangeness(self, walk: Walk) -> Floats:
         """Entropy of the votes for known classes with the votes for none of them, and how far outside rows lie."""
-        known = walk.votes[:, : self.n_classes]
-        undecided = walk.votes[:, self.n_classes] * np.log(self.n_classes + 1) - xlogy(known, known).sum(axis=1)
+        made_up = walk.votes[:, self.n_classes] * np.log(self.n_classes + 1)
+        undecided = made_up + entropies_of(walk.votes, self.n_classes)
         return np.column_stack([undecided, walk.surprise])
 
     def state(self) -> dict[str, Tensor]:
@@ -142,6 +140,15 @@ class MixedForest(Forest):
         trees = PackedForest.from_state({name: tensors[name] for name in tensors if not name.startswith("ranges.")})
         refuse_misfit(trees, n_classes + 1)
         return cls(trees, n_classes, Ranges.from_state(part_of(tensors, "ranges."), trees))
+
+
+def entropies_of(votes: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+    """Of the votes (n, classes) for the first so many classes, (n,)."""
+    from gditd.views.entropy import entropies  # noqa: PLC0415 - takes a moment, and not every command needs it
+
+    found = np.empty(len(votes))
+    entropies(votes, n_classes, found)
+    return found
 
 
 def grown(

@@ -9,13 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gditd.views.compiling import compiled, filled, given, inlined
+from gditd.views.lanes import WIDE_LANES, largest
 
 
 @inlined
-def _place(likeness: NDArray[np.float32], row: Any, start: Any, length: Any, value: Any) -> Any:
-    """The first place of a value in a stretch of a row; the last place where it is not there."""
+def _largest(values: NDArray[np.float32], start: Any, length: Any) -> Any:
+    """The largest of a stretch of values."""
+    if length % WIDE_LANES == 0:
+        return largest(values, start, length)
+    found = values[start]
+    for place in range(start + 1, start + length):
+        found = max(found, values[place])
+    return found
+
+
+@inlined
+def _place(values: NDArray[np.float32], start: Any, length: Any, value: Any) -> Any:
+    """The first place of a value in a stretch of some; the last place where it is not there."""
     place, last = start, start + length - 1
-    while place < last and likeness[row, np.uint64(place)] != value:
+    while place < last and values[np.uint64(place)] != value:
         place += 1
     return place
 
@@ -37,34 +49,38 @@ def _squared_distance(points: NDArray[np.float32], row: Any, prototypes: NDArray
 
 def _two_nearest(
     likeness: NDArray[np.float32],
-    largest: NDArray[np.float32],
+    n_classes: int,
     points: NDArray[np.float32],
     prototypes: NDArray[np.float32],
     distances: NDArray[np.float64],
 ) -> None:
     """Squared distances (n, 2) of points (n, r) to the nearest prototypes of the two nearest classes.
 
-    `likeness` (n, classes * p) is how near a point is to each of the prototypes (classes * p, r), and `largest`
-    (n, classes) the largest of each class, of which there are two at least. Nothing is checked: everything must fit.
+    `likeness` (n, classes * p) is how near a point is to each of the prototypes (classes * p, r). There are two classes
+    at least. Nothing is checked: everything must fit.
     """
-    n_classes = largest.shape[1]
-    length = likeness.shape[1] // n_classes
+    values, width = likeness.reshape(-1), likeness.shape[1]
+    length = width // n_classes
+    own = np.empty(n_classes, np.float32)
     for row in range(len(points)):
-        first, second = (0, 1) if largest[row, 0] >= largest[row, 1] else (1, 0)
+        start = row * width
+        for c in range(n_classes):
+            own[c] = _largest(values, start + c * length, length)
+        first, second = (0, 1) if own[0] >= own[1] else (1, 0)
         for c in range(2, n_classes):
-            if largest[row, c] > largest[row, first]:
+            if own[c] > own[first]:
                 first, second = c, first
-            elif largest[row, c] > largest[row, second]:
+            elif own[c] > own[second]:
                 second = c
         for number, c in enumerate((first, second)):
-            place = _place(likeness, row, c * length, length, largest[row, c])
+            place = _place(values, start + c * length, length, own[c]) - start
             distances[row, number] = _squared_distance(points, row, prototypes, place)
 
 
 two_nearest = compiled(
     _two_nearest,
     given(numba.float32, 2),
-    given(numba.float32, 2),
+    numba.int64,
     given(numba.float32, 2),
     given(numba.float32, 2),
     filled(numba.float64, 2),

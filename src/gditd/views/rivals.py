@@ -87,8 +87,7 @@ class ColumnRivals(View):
         # |x - m|^2 = |x|^2 - 2 (x m - |m|^2 / 2): the largest of what is in brackets tells which prototype is nearest.
         # As the difference of large numbers the distance would be inexact, and depend on how rows are grouped.
         torch.addmm(self.halved, points, prototypes.mT, out=likeness)
-        largest = likeness.view(-1, k, p).amax(-1)
-        two_nearest(likeness.numpy(), largest.numpy(), points.numpy(), prototypes.numpy(), distances.numpy())
+        two_nearest(likeness.numpy(), k, points.numpy(), prototypes.numpy(), distances.numpy())
 
     @classmethod
     def drawn_in(cls, inputs: Tensor) -> Tensor:

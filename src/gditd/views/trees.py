@@ -88,10 +88,9 @@ class PackedForest:
         n_trees = len(self.node_counts)
         trees = (self._nodes, self.node_counts, self._padded_shares)
         none = np.zeros(n_trees, dtype=RANGE), np.zeros(n_trees, dtype=np.int64), np.zeros(n_trees, dtype=np.int64)
-        sums = np.zeros((len(rows), self._padded_shares.shape[1]), dtype=np.int32)
-        surprise = np.zeros(len(rows))
-        walk(trees, ranges or none, self.fitting(rows), sums, surprise)
-        return sums[:, : self.shares.shape[1]] / (SHARE_STEPS * n_trees), surprise
+        votes, surprise = np.empty((len(rows), self.shares.shape[1])), np.zeros(len(rows))
+        walk(trees, ranges or none, self.fitting(rows), SHARE_STEPS * n_trees, (votes, surprise))
+        return votes, surprise
 
     def fitting(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return rows as the compiled walk takes them; ValueError where they do not have the forest's width."""

@@ -154,29 +154,33 @@ def _walk(
     trees: tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int16]],
     tree_ranges: tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]],
     rows: NDArray[np.float32],
-    sums: NDArray[np.int32],
-    surprise: NDArray[np.float64],
+    whole: float,
+    found: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
     """Add up, tree after tree, what rows (n, features) meet on their way.
 
-    That is the shares of the leaves they come to, `sums` (n, shares), and what the ranges on their way there say,
-    `surprise` (n,): both start at nothing. `trees` are nodes, how many of them each tree has, and what shares leaves
-    have. A tree's first nodes have ranges, as many as it counts; behind those follows one more, worth nothing, for all
-    others. The third of `tree_ranges` is how many of them lie on the longest way through each tree.
+    That is the shares of the leaves they come to, as parts of `whole`, and what the ranges on their way there say:
+    `found`, (n, classes) and (n,), of which the latter starts at nothing. `trees` are nodes, how many of them each tree
+    has, and what shares leaves have, filled up to full lanes. A tree's first nodes have ranges, as many as it counts;
+    behind those follows one more, worth nothing, for all others. The third of `tree_ranges` is how many of them lie on
+    the longest way through each tree.
 
     Nothing is checked: everything must fit. Places are unsigned, as an index that may be negative takes longer.
     """
     nodes, node_counts, shares = trees
     ranges, range_counts, range_depths = tree_ranges
+    votes, surprise = found
     width, said, n_shares = np.uint64(rows.shape[1]), shares.reshape(-1), np.uint64(shares.shape[1])
     block = max(BLOCK_VALUES // rows.shape[1] // TOGETHER, 1) * TOGETHER
     at, waiting = np.empty(block, np.uint32), np.empty(block, np.uint32)
     room = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.float32), np.empty(TOGETHER, np.uint64)
+    sums = np.empty((block, shares.shape[1]), np.int32)  # of a block: they stay in the cache too
+    totals = sums.reshape(-1)
     for start in range(0, len(rows), block):
         values = rows[start : start + block].reshape(-1)
-        totals = sums[start : start + block].reshape(-1)
         own_surprise = surprise[start : start + block]
         count = np.uint64(len(own_surprise))
+        sums[: len(own_surprise)] = 0
         first_node, first_range = 0, 0
         for number in range(len(node_counts)):
             tree = nodes[first_node : first_node + node_counts[number]]
@@ -187,6 +191,9 @@ def _walk(
             _through_tree((tree, values, width), (own, range_depths[number]), count, states, room)
             for row in range(count):
                 _add(totals, row, said, tree[at[row]], n_shares)
+        for row in range(len(own_surprise)):
+            for number in range(votes.shape[1]):
+                votes[start + row, number] = sums[row, number] / whole
 
 
 def _find_ranges(
@@ -224,8 +231,8 @@ walk = compiled(
     numba.types.Tuple((given(numba.from_dtype(NODE), 1), given(numba.int64, 1), given(numba.int16, 2))),
     numba.types.Tuple((given(numba.from_dtype(RANGE), 1), given(numba.int64, 1), given(numba.int64, 1))),
     given(numba.float32, 2),
-    filled(numba.int32, 2),
-    filled(numba.float64, 1),
+    numba.float64,
+    numba.types.Tuple((filled(numba.float64, 2), filled(numba.float64, 1))),
 )
 
 find_ranges = compiled(
