@@ -60,8 +60,8 @@ class GDITDClassifier(Detector):
     ignore : names of columns to leave out.
     on_error : "raise", or "ood" to call a row that cannot be read OOD and say why.
     keep_examples : let :meth:`save` write some training rows too, for a loaded model to show the most similar one.
-    backbone : "mlp" (three layers of 128), "mlp-64" (of 64), "mlp-64-32-32" (the later two half as wide), "residual",
-        or a callable n_features -> nn.Module whose output is the embedding.
+    backbone : "mlp" (three layers of 128), "mlp-64" (of 64), "mlp-slim" (of 64, the later two of 32 with up to 256
+        features), "residual", or a callable n_features -> nn.Module whose output is the embedding.
     n_members, max_epochs, batch_size, learning_rate : of training.
     validation_fraction : share of each member's rows set aside for early stopping; 0 trains for all epochs.
     beta : "paper", "effective" or a number, see :class:`gditd.nn.GDITDLoss`.

@@ -34,7 +34,7 @@ def test_a_saved_model_gives_the_same_bits(table, strange_rows, tmp_path, settin
         again.predict(frame)
 
 
-@pytest.mark.parametrize("backbone", ["mlp", "mlp-64", "mlp-64-32-32", "residual"])
+@pytest.mark.parametrize("backbone", ["mlp", "mlp-64", "mlp-slim", "residual"])
 def test_a_named_backbone_needs_nothing_to_be_loaded(table, tmp_path, backbone):
     model = quick(backbone=backbone, max_epochs=1).fit(*table)
     model.save(tmp_path / "model.gditd")

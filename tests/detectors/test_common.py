@@ -6,12 +6,14 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import gditd
+from gditd.detectors.network import resolve_backbone
 from tests.detectors.discovery import DETECTORS, ESTIMATORS, quick
 from tests.detectors.tables import blobs
 
@@ -107,3 +109,9 @@ def test_pipelines_searches_and_cross_validation(estimator_class):
     search = GridSearchCV(quick(estimator_class), {"random_state": [0, 1]}, cv=2).fit(X, y)
     assert search.best_params_["random_state"] in (0, 1)
     assert search.best_estimator_.ood_score(X).shape == (len(X),)
+
+
+@pytest.mark.parametrize(("n_features", "embedded"), [(4, 32), (256, 32), (257, 64)])
+def test_a_slim_network_is_wider_where_that_costs_hardly_anything(n_features, embedded):
+    network = resolve_backbone("mlp-slim")(n_features)
+    assert network(torch.zeros(2, n_features)).shape == (2, embedded)

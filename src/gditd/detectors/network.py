@@ -22,10 +22,18 @@ from gditd.training.cohort import Backbone
 from gditd.training.descent import ProgressCallback
 from gditd.training.objectives import Loss
 
+SLIM_UP_TO = 256  # features: with more, the first layer takes nearly all the time, and slim ones behind it save none
+
+
+def slim_mlp(n_features: int) -> MLP:
+    """As little as does: where the later layers cost something, they are half as wide as the first."""
+    return MLP(n_features, widths=(64, 32, 32) if n_features <= SLIM_UP_TO else (64, 64, 64))
+
+
 BACKBONES: dict[str, Backbone] = {
     "mlp": MLP,
     "mlp-64": partial(MLP, widths=(64, 64, 64)),
-    "mlp-64-32-32": partial(MLP, widths=(64, 32, 32)),
+    "mlp-slim": slim_mlp,
     "residual": ResidualMLP,
 }
 
@@ -38,8 +46,8 @@ class NetworkDetector(ArrayDetector):
 
     Parameters
     ----------
-    backbone : "mlp" (three layers of 128), "mlp-64" (of 64), "mlp-64-32-32" (the later two half as wide), "residual",
-        or a callable n_features -> nn.Module whose output is the embedding.
+    backbone : "mlp" (three layers of 128), "mlp-64" (of 64), "mlp-slim" (of 64, the later two of 32 with up to 256
+        features), "residual", or a callable n_features -> nn.Module whose output is the embedding.
     n_members : networks trained together, each from its own seed; their scores are averaged.
     max_epochs, batch_size, learning_rate : of Adam.
     validation_fraction : share of the training rows set aside for early stopping; 0 trains for all epochs.

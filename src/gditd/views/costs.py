@@ -17,11 +17,12 @@ from gditd.views.ferns import Ferns
 from gditd.views.forest import Forest, MixedForest
 from gditd.views.looks import NETWORKS, ViewSet
 
-A_CALL = 200.0  # whatever the size
-A_PRODUCT = 0.03  # of two numbers, where many are multiplied and added up
-A_STEP = 3.2  # for each doubling of a tree's nodes
-A_STEP_WITH_RANGE = 4.8
-A_FERN = 2.0
+A_CALL = 60.0  # whatever the size
+A_PRODUCT = 0.028  # of two numbers, where many are multiplied and added up
+DESCRIBING = 300.0  # what layers made of a row, whatever their size: distances and zeta are worked out in float64
+A_STEP = 2.3  # for each doubling of a tree's nodes
+A_STEP_WITH_RANGE = 4.3
+A_FERN = 2.4
 
 MOST_TREES = 60  # of a forest that takes what time is left: more find hardly anything
 
@@ -33,7 +34,7 @@ def costs_of_sources(views: ViewSet, cohort: Cohort) -> Mapping[str, float]:
         if view.of_columns:
             found[name] = of_products(sum(tensor.numel() for tensor in view.state().values()))
         elif NETWORKS not in found:
-            found[NETWORKS] = of_products(sum(tensor.numel() for tensor in cohort.network.values()))
+            found[NETWORKS] = DESCRIBING + of_products(sum(tensor.numel() for tensor in cohort.network.values()))
     found |= {name: of_forest(forest) for name, forest in views.forests.items()}
     return found | {name: of_ferns(ferns) for name, ferns in views.ferns.items()}
 
