@@ -219,17 +219,16 @@ def worst(frame: pd.DataFrame) -> str:
 
 
 def by_table(frame: pd.DataFrame) -> str:
-    """Tables down, methods across, and by how much the first method is ahead of the best peer."""
+    """Tables down, methods across; where both were measured, by how much the first is ahead of the best peer."""
     found = 100 * frame.pivot_table(index="dataset", columns="method", values="ood_auroc", sort=False)
+    rows = [[table, *(figure(value) for value in found.loc[table])] for table in found.index]
     peers = [name for name in found.columns if name in PEERS]
+    if not peers or OWN[0] not in found.columns:
+        return markdown(["table", *found.columns], rows)
     ahead = found[OWN[0]] - found[peers].max(axis=1)
     rows = [
-        [
-            table,
-            *(figure(value) for value in found.loc[table]),
-            f"{ahead[table]:+.2f} ({found.loc[table, peers].idxmax()})",
-        ]
-        for table in found.index
+        [*row, f"{ahead[table]:+.2f} ({found.loc[table, peers].idxmax()})"]
+        for row, table in zip(rows, found.index, strict=True)
     ]
     return markdown(["table", *found.columns, f"{OWN[0]} against the best peer"], rows)
 
