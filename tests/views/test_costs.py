@@ -28,12 +28,15 @@ COSTS = {"forest": 900.0, "networks": 600.0, "ferns": 400.0, "rivals": 50.0}
         (np.inf, {"forest", "networks", "ferns", "rivals"}),
         (1950.0, {"forest", "networks", "ferns", "rivals"}),
         (1949.0, {"forest", "networks", "ferns"}),
-        (1899.0, {"forest", "networks"}),
-        (1499.0, {"forest"}),
+        (1899.0, {"forest", "networks", "rivals"}),
+        (1499.0, {"forest", "ferns", "rivals"}),
+        (1349.0, {"forest", "ferns"}),
+        (1299.0, {"forest", "rivals"}),
+        (949.0, {"forest"}),
         (1.0, {"forest"}),
     ],
 )
-def test_what_counts_least_goes_first_and_one_source_is_left(budget, kept):
+def test_what_counts_most_is_kept_and_then_what_there_is_room_for(budget, kept):
     assert set(affordable(SHARES, COSTS, budget)) == kept
 
 

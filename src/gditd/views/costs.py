@@ -57,13 +57,16 @@ def of_ferns(ferns: Ferns) -> float:
 
 
 def affordable(shares: Mapping[str, float], costs: Mapping[str, float], budget: float) -> list[str]:
-    """The sources that are kept: those that count least, by their share, go until the others are within the budget.
+    """The sources that are kept: those that count most, by their share, and then whatever the budget has room for.
 
     One is always left.
     """
-    kept = sorted(shares, key=lambda source: shares[source])
-    while len(kept) > 1 and sum(costs[source] for source in kept) > budget:
-        kept = kept[1:]
+    first, *others = sorted(shares, key=lambda source: -shares[source])
+    kept, spent = [first], costs[first]
+    for source in others:
+        if spent + costs[source] <= budget:
+            kept.append(source)
+            spent += costs[source]
     return kept
 
 
