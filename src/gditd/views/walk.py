@@ -174,7 +174,7 @@ def _walk(
     block = max(BLOCK_VALUES // rows.shape[1] // TOGETHER, 1) * TOGETHER
     at, waiting = np.empty(block, np.uint32), np.empty(block, np.uint32)
     room = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.float32), np.empty(TOGETHER, np.uint64)
-    sums = np.empty((block, shares.shape[1]), np.int32)  # of a block: they stay in the cache too
+    sums = np.empty((min(block, len(rows)), shares.shape[1]), np.int32)  # of a block: they stay in the cache too
     totals = sums.reshape(-1)
     for start in range(0, len(rows), block):
         values = rows[start : start + block].reshape(-1)
